@@ -45,7 +45,7 @@ enum Vicinity {
       var printer = EventPrinter(screen: screen)
       printer.isJSON = words.contains("--json")
       await printer.report(.error(failure))
-      command = (error as? Misuse)?.command ?? command
+      command = (error as? UsageError)?.command ?? command
       code = failure.code
     }
     // After a usage error, the help is another way to learn the syntax.

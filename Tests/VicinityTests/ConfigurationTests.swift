@@ -11,13 +11,13 @@ import Testing
     _ line: String, _ file: String? = nil, at path: String = "/etc/vicinity/vicinity.conf",
     environment: [String: String] = [:]
   ) throws -> Invocation {
-    let surroundings = Surroundings(variables: environment) { asked in
+    let optionSources = OptionSources(variables: environment) { asked in
       asked == path ? file.map { .success($0) } : nil
     }
     guard
-      case .invocation(let invocation) = try Parser(.vicinity, in: surroundings).parse(
+      case .invocation(let invocation) = try Parser(.vicinity, in: optionSources).parse(
         line.split(separator: " ").map(String.init))
-    else { throw Misuse("help or version") }
+    else { throw UsageError("help or version") }
     return invocation
   }
 

@@ -21,7 +21,7 @@ import Testing
     #expect(try read("/to 'Ada B' hello") == .tell("hello", to: "Ada B"))
     #expect(try read("to Ada hi to Bob", json: true) == .tell("hi to Bob", to: "Ada"))
     for line in ["/to", "/to Ada", "/to Ada ", "/to \"Ada B", "/to \"Ada\"", "/to '' x", "/to 'Ada'x"] {
-      #expect(throws: Misuse.self, "\(line)") { try read(line) }
+      #expect(throws: UsageError.self, "\(line)") { try read(line) }
     }
   }
 
@@ -30,7 +30,7 @@ import Testing
     #expect(try read("say ", json: true) == .say(""))
     #expect(try read("quit", json: true) == .quit)
     #expect(try read("/quit", json: true) == .quit)
-    #expect(throws: Misuse.self) { try read("hello there", json: true) }
+    #expect(throws: UsageError.self) { try read("hello there", json: true) }
     #expect(try read("", json: true) == nil)
   }
 
@@ -43,7 +43,7 @@ import Testing
     #expect(try read("/send 'way to go' to Ada") == .send(path: "way to go", to: "Ada"))
     #expect(try read("/stream numbers to Ada") == .stream(name: "numbers", to: "Ada"))
     for line in ["/send", "/send \"a", "/send 'a'b", "/send \"\"", "/stream"] {
-      #expect(throws: Misuse.self, "\(line)") { try read(line) }
+      #expect(throws: UsageError.self, "\(line)") { try read(line) }
     }
   }
 
@@ -51,14 +51,14 @@ import Testing
     #expect(try read("/accept") == .accept(nil))
     #expect(try read("/decline 3") == .decline(3))
     #expect(try read("/cancel 3 ") == .cancel(3))
-    #expect(throws: Misuse.self) { try read("/accept him") }
+    #expect(throws: UsageError.self) { try read("/accept him") }
   }
 
   @Test func `P-BRO-6 Who is nearby is listed, all or some, and one is invited by a name of any words`() throws {
     #expect(try read("/nearby") == .nearby(NearbyFilter()))
     #expect(try read("/nearby ad  level=3") == .nearby(NearbyFilter(words: ["ad", "level=3"])))
     #expect(try read("invite Ada B ", json: true) == .invite("Ada B"))
-    #expect(throws: Misuse.self) { try read("/invite ") }
+    #expect(throws: UsageError.self) { try read("/invite ") }
   }
 
   @Test func `The nearest real word is suggested, and every one is understood`() throws {

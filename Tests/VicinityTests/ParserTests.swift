@@ -6,9 +6,9 @@ import Testing
   private func parse(_ line: String, environment: [String: String] = [:]) throws -> Invocation {
     let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     guard
-      case .invocation(let invocation) = try Parser(.vicinity, in: Surroundings(variables: environment)).parse(words)
+      case .invocation(let invocation) = try Parser(.vicinity, in: OptionSources(variables: environment)).parse(words)
     else {
-      throw Misuse("help or version")
+      throw UsageError("help or version")
     }
     return invocation
   }

@@ -16,32 +16,32 @@ struct ConfigurationFile: Sendable {
   let text: String
 
   /// The named file; otherwise the user's or, where there is none, the machine's. Nil where there is neither.
-  static func find(_ named: String?, in surroundings: Surroundings) throws(Misuse) -> ConfigurationFile? {
-    let variables = surroundings.variables
+  static func find(_ named: String?, in optionSources: OptionSources) throws(UsageError) -> ConfigurationFile? {
+    let variables = optionSources.variables
     // The XDG rules have a relative path ignored.
     let folder =
       variables["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? variables["HOME"].map { $0 + "/.config" }
     let usual = [folder.map { $0 + "/vicinity/vicinity.conf" }, systemPath].compactMap { $0 }
     for path in named.map({ [FileSystem.expanded($0)] }) ?? usual {
-      switch surroundings.read(path) {
+      switch optionSources.read(path) {
       case .success(let text)?: return ConfigurationFile(path: path, text: text)
       case .failure(let fault)?:
-        throw Misuse("The configuration \(path) cannot be read: \(fault.cause); name another file with --config.")
+        throw UsageError("The configuration \(path) cannot be read: \(fault.cause); name another file with --config.")
       case nil: continue
       }
     }
-    if let named { throw Misuse("There is no file \(PlainText.brief(named)); name another one with --config.") }
+    if let named { throw UsageError("There is no file \(PlainText.brief(named)); name another one with --config.") }
     return nil
   }
 
-  func lines(of options: [OptionSyntax]) throws(Misuse) -> [Line] {
+  func lines(of options: [OptionSyntax]) throws(UsageError) -> [Line] {
     var lines: [Line] = []
     // To Swift, a carriage return and a line feed are one character.
     let parts = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
     for (index, raw) in parts.enumerated() {
       let content = Self.trimmed(raw)
       if content.isEmpty || content.hasPrefix("#") { continue }
-      func fault(_ sentence: String) -> Misuse { Misuse("\(path):\(index + 1): \(sentence)") }
+      func fault(_ sentence: String) -> UsageError { UsageError("\(path):\(index + 1): \(sentence)") }
       guard let equals = content.firstIndex(of: "=") else {
         throw fault("'\(PlainText.brief(content))' says nothing: a line is 'name = value', or begins with '#'.")
       }

@@ -34,7 +34,7 @@ struct Invocation: Sendable {
   func has(_ option: String) -> Bool { options[option] != nil }
 
   /// The value of an option, or its default.
-  func text(_ option: String) -> String? { options[option]?.last ?? command.option(option)?.byDefault }
+  func text(_ option: String) -> String? { options[option]?.last ?? command.option(option)?.defaultValue }
 
   func texts(_ option: String) -> [String] { options[option] ?? [] }
 

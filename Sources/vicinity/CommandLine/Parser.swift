@@ -3,11 +3,11 @@ internal import Gateway
 /// A parser of command lines.
 struct Parser {
   let syntax: Syntax
-  let surroundings: Surroundings
+  let optionSources: OptionSources
 
-  init(_ syntax: Syntax, in surroundings: Surroundings = Surroundings()) {
+  init(_ syntax: Syntax, in optionSources: OptionSources = OptionSources()) {
     self.syntax = syntax
-    self.surroundings = surroundings
+    self.optionSources = optionSources
   }
 
   enum Outcome: Sendable {
@@ -17,23 +17,25 @@ struct Parser {
     case version
   }
 
-  func parse(_ words: [String]) throws(Misuse) -> Outcome {
+  func parse(_ words: [String]) throws(UsageError) -> Outcome {
     let (ahead, name, rest) = try splitAtCommand(words)
     if name == nil, !Set(words).isDisjoint(with: ["--version", "-V", "-v"]) { return .version }
     guard let name else {
       if ahead.contains(where: Self.isHelp) || words.isEmpty { return .help(nil) }
-      throw Misuse("There is no command among the options; 'vicinity help' lists the commands.")
+      throw UsageError("There is no command among the options; 'vicinity help' lists the commands.")
     }
     guard let command = syntax.command(name) else {
-      throw Misuse(
+      throw UsageError(
         "There is no command '\(PlainText.brief(name))'.\(syntax.hint(for: name)) 'vicinity help' lists them.")
     }
-    var line = Line(command, syntax, surroundings)
+    var line = Line(command, syntax, optionSources)
     return try line.take(ahead + rest)
   }
 
   /// Splits at the command. Options may stand before it: each means the same for every command that knows it.
-  private func splitAtCommand(_ words: [String]) throws(Misuse) -> (ahead: [String], command: String?, rest: [String]) {
+  private func splitAtCommand(_ words: [String]) throws(UsageError) -> (
+    ahead: [String], command: String?, rest: [String]
+  ) {
     var place = 0
     while place < words.count, words[place].hasPrefix("-"), words[place] != "-" {
       let (name, value) = Line.split(words[place])
@@ -51,15 +53,15 @@ struct Parser {
 private struct Line {
   let command: CommandSyntax
   let syntax: Syntax
-  let surroundings: Surroundings
+  let optionSources: OptionSources
   private var positional: [String] = []
   private var options: [String: [String]] = [:]
   private var sources: [String: Invocation.Source] = [:]
 
-  init(_ command: CommandSyntax, _ syntax: Syntax, _ surroundings: Surroundings) {
+  init(_ command: CommandSyntax, _ syntax: Syntax, _ optionSources: OptionSources) {
     self.command = command
     self.syntax = syntax
-    self.surroundings = surroundings
+    self.optionSources = optionSources
   }
 
   static func split(_ word: String) -> (name: String, value: String?) {
@@ -67,7 +69,7 @@ private struct Line {
     return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : nil)
   }
 
-  mutating func take(_ words: [String]) throws(Misuse) -> Parser.Outcome {
+  mutating func take(_ words: [String]) throws(UsageError) -> Parser.Outcome {
     // A request for help takes precedence over errors.
     if words.prefix(while: { $0 != "--" }).contains(where: Parser.isHelp) { return .help(command) }
     var words = words[...]
@@ -87,19 +89,19 @@ private struct Line {
 
   // MARK: Options
 
-  private mutating func takeOption(_ word: String, _ words: inout ArraySlice<String>) throws(Misuse) {
+  private mutating func takeOption(_ word: String, _ words: inout ArraySlice<String>) throws(UsageError) {
     let (name, attached) = Self.split(word)
     guard word.hasPrefix("--"), let option = command.option(name) else { throw unknown(word, name) }
-    if options[name] != nil, !option.isRepeatable { throw misuse("--\(name) stands there twice; leave one out.") }
+    if options[name] != nil, !option.isRepeatable { throw usageError("--\(name) stands there twice; leave one out.") }
     guard let placeholder = option.placeholder else {
-      if attached != nil { throw misuse("--\(name) takes no value; leave out what stands behind the '='.") }
+      if attached != nil { throw usageError("--\(name) takes no value; leave out what stands behind the '='.") }
       options[name] = []
       return
     }
     if let attached { return try add(attached, to: option) }
     // A word that begins with a hyphen is an option; such a value needs a '='.
     guard let value = words.first, !looksLikeOption(value) else {
-      throw misuse("--\(name) needs a value after it: \(placeholder).")
+      throw usageError("--\(name) needs a value after it: \(placeholder).")
     }
     words.removeFirst()
     try add(value, to: option)
@@ -116,16 +118,16 @@ private struct Line {
     word.hasPrefix("-") && word.dropFirst().first.map { !$0.isWholeNumber } == true
   }
 
-  private mutating func add(_ value: String, to option: OptionSyntax) throws(Misuse) {
+  private mutating func add(_ value: String, to option: OptionSyntax) throws(UsageError) {
     if let fault = option.fault(of: value, after: options[option.name] ?? []) {
-      throw misuse("--\(option.name) \(fault)")
+      throw usageError("--\(option.name) \(fault)")
     }
     options[option.name, default: []].append(value)
   }
 
-  private mutating func takeEnvironment() throws(Misuse) {
+  private mutating func takeEnvironment() throws(UsageError) {
     for option in command.options where option.isInEnvironment && sources[option.name] == nil {
-      guard let text = surroundings.variables[option.variable], !text.isEmpty else { continue }
+      guard let text = optionSources.variables[option.variable], !text.isEmpty else { continue }
       let values = option.isRepeatable ? text.split(separator: " ").map(String.init) : [text]
       for value in values {
         try take(value, of: option, from: .environment(option.variable), named: "\(option.variable) in the environment")
@@ -133,16 +135,16 @@ private struct Line {
     }
     guard command.takesFile else { return }
     let known = syntax.options.map(\.variable)
-    for name in surroundings.variables.keys.sorted() where name.hasPrefix("VICINITY_") && !known.contains(name) {
-      throw misuse(
+    for name in optionSources.variables.keys.sorted() where name.hasPrefix("VICINITY_") && !known.contains(name) {
+      throw usageError(
         "Nobody knows \(PlainText.brief(name)) in the environment.\(Suggestion.hint(for: name, among: known.map { $0.lowercased() }) { $0.uppercased() })"
       )
     }
   }
 
   /// Takes options from the configuration file; it ignores those of other commands.
-  private mutating func takeFile() throws(Misuse) {
-    guard command.takesFile, let file = try ConfigurationFile.find(options["config"]?.last, in: surroundings) else {
+  private mutating func takeFile() throws(UsageError) {
+    guard command.takesFile, let file = try ConfigurationFile.find(options["config"]?.last, in: optionSources) else {
       return
     }
     let above = Set(sources.keys)
@@ -156,36 +158,36 @@ private struct Line {
 
   private mutating func take(
     _ value: String, of option: OptionSyntax, from source: Invocation.Source, named name: String
-  ) throws(Misuse) {
+  ) throws(UsageError) {
     sources[option.name] = source
     if option.placeholder == nil {
       guard let isOn = ["true": true, "false": false][value] else {
-        throw misuse("\(name) takes true or false, not '\(PlainText.brief(value))'.")
+        throw usageError("\(name) takes true or false, not '\(PlainText.brief(value))'.")
       }
       options[option.name] = isOn ? [] : nil
       return
     }
-    if let fault = option.fault(of: value, after: options[option.name] ?? []) { throw misuse("\(name) \(fault)") }
+    if let fault = option.fault(of: value, after: options[option.name] ?? []) { throw usageError("\(name) \(fault)") }
     options[option.name, default: []].append(value)
   }
 
-  private func unknown(_ word: String, _ name: String) -> Misuse {
+  private func unknown(_ word: String, _ name: String) -> UsageError {
     let shown = PlainText.brief(String(word.prefix { $0 != "=" }))
     let owners = syntax.commands.filter { $0.option(name) != nil }.map(\.name)
     if word.hasPrefix("--"), !owners.isEmpty {
-      return misuse("\(command.name) has no option \(shown): it belongs to \(owners.joined(separator: ", ")).")
+      return usageError("\(command.name) has no option \(shown): it belongs to \(owners.joined(separator: ", ")).")
     }
     let known = command.options.map(\.name) + ["help"]
     if !word.hasPrefix("--"), let name = Syntax.letters[name], known.contains(name) {
-      return misuse("\(command.name) has no option \(shown). Did you mean '--\(name)'?")
+      return usageError("\(command.name) has no option \(shown). Did you mean '--\(name)'?")
     }
     let hint = Suggestion.hint(for: name, among: known) { "--\($0)" }
-    return misuse("\(command.name) has no option \(shown).\(hint)")
+    return usageError("\(command.name) has no option \(shown).\(hint)")
   }
 
   // MARK: Arguments
 
-  private func arguments() throws(Misuse) -> [String: [String]] {
+  private func arguments() throws(UsageError) -> [String: [String]] {
     var rest = positional[...]
     var arguments: [String: [String]] = [:]
     for argument in command.arguments {
@@ -194,13 +196,13 @@ private struct Line {
       if values.isEmpty {
         if argument.isOptional { continue }
         let example = command.examples.first.map { " For example: \($0.line)" } ?? ""
-        throw misuse("\(argument.placeholder) is missing: \(argument.summary).\(example)")
+        throw usageError("\(argument.placeholder) is missing: \(argument.summary).\(example)")
       }
-      if argument.isServiceType, let fault = Suggestion.fault(ofType: values[0]) { throw misuse(fault) }
+      if argument.isServiceType, let fault = Suggestion.fault(ofType: values[0]) { throw usageError(fault) }
       if !argument.choices.isEmpty, !argument.choices.contains(values[0]) {
         let hint = Suggestion.hint(for: values[0], among: argument.choices)
         let choices = argument.choices.joined(separator: ", ")
-        throw misuse("'\(PlainText.brief(values[0]))' is none of \(choices).\(hint)")
+        throw usageError("'\(PlainText.brief(values[0]))' is none of \(choices).\(hint)")
       }
       arguments[argument.name] = values
     }
@@ -208,7 +210,7 @@ private struct Line {
     return arguments
   }
 
-  private func tooMuch(_ word: String) -> Misuse {
+  private func tooMuch(_ word: String) -> UsageError {
     let usage = (["vicinity", command.name] + command.arguments.map(\.placeholder)).joined(separator: " ")
     let hint: String
     if word.hasPrefix("-") {
@@ -220,10 +222,10 @@ private struct Line {
     } else {
       hint = " A value with spaces in it stands in quotation marks."
     }
-    return misuse("'\(PlainText.brief(word))' is one word too many for '\(usage)'.\(hint)")
+    return usageError("'\(PlainText.brief(word))' is one word too many for '\(usage)'.\(hint)")
   }
 
-  private func misuse(_ sentence: String) -> Misuse { Misuse(sentence, in: command.name) }
+  private func usageError(_ sentence: String) -> UsageError { UsageError(sentence, in: command.name) }
 }
 
 extension OptionSyntax {

@@ -32,7 +32,7 @@ extension Syntax {
     options: [
       .init(
         name: "role", value: .choice(["viewer", "member", "operator"]), summary: "for whom the code is",
-        byDefault: "operator"),
+        defaultValue: "operator"),
       .init(
         name: "scope", value: .text("PART"), summary: "a part of the gateway that the client may use (all)",
         isRepeatable: true),
@@ -106,28 +106,28 @@ extension Syntax {
       isRepeatable: true),
     .init(
       name: "away-after", value: .duration,
-      summary: "how long a client may be gone before its peers are shown as away", byDefault: "60"),
+      summary: "how long a client may be gone before its peers are shown as away", defaultValue: "60"),
     .init(name: "site", value: .folder("FOLDER"), summary: "another dashboard than the one that comes along"),
     .init(name: "no-dashboard", value: .none, summary: "serve programs alone, and no pages"),
     .init(name: "show-code", value: .none, summary: "tell the pairing code where there is no terminal, too"),
     .init(
       name: "code-role", value: .choice(["viewer", "member", "operator"]), summary: "for whom that code is",
-      byDefault: "operator"),
-    .init(name: "code-life", value: .duration, summary: "how long pairing codes live", byDefault: "10m"),
+      defaultValue: "operator"),
+    .init(name: "code-life", value: .duration, summary: "how long pairing codes live", defaultValue: "10m"),
     .init(name: "open", value: .none, summary: "open the dashboard in this user's browser, with a code of its own"),
   ]
 
   private static let running: [OptionSyntax] = [
     .init(
       name: "drain-time", value: .duration,
-      summary: "how long requests, streams and files under way may take once it is told to end", byDefault: "10"),
+      summary: "how long requests, streams and files under way may take once it is told to end", defaultValue: "10"),
     .init(
       name: "scrub-time", value: .duration,
       summary: "time over which a check of all stored files and rows is spread; 0 for none",
-      byDefault: "1d"),
+      defaultValue: "1d"),
     .init(
       name: "log", value: .choice(["text", "json"]), summary: "how it tells on standard error what happens",
-      byDefault: "text"),
+      defaultValue: "text"),
     .init(
       name: "log-level", value: .choice(LogRecord.Level.allCases.map(\.rawValue)),
       summary: "the least urgent that it tells (info; warning on a terminal)"),
@@ -136,7 +136,7 @@ extension Syntax {
   private static let limits = GatewayLimits.all.map { limit in
     OptionSyntax(
       name: limit.option, value: .number("N", limit.range), summary: limit.summary,
-      byDefault: String(GatewayLimits()[limit]))
+      defaultValue: String(GatewayLimits()[limit]))
   }
 
   private static let place: [OptionSyntax] = [
@@ -153,7 +153,7 @@ extension Syntax {
       var option = option
       switch option.name {
       case "timeout", "keys": return nil
-      case "port": (option.summary, option.byDefault) = ("where clients and other hosts connect", "7777")
+      case "port": (option.summary, option.defaultValue) = ("where clients and other hosts connect", "7777")
       default: break
       }
       return option

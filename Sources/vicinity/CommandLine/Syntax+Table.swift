@@ -21,7 +21,7 @@ extension Syntax {
     text: [
       "Others nearby that browse for the type find this peer and can invite it. Each invitation is shown, and waits for "
         + "/accept or /decline; with --accept all are taken. What happens in the session is told until it is left.",
-      Shared.console,
+      SharedHelp.console,
     ],
     examples: [
       .init(line: "vicinity advertise chat", says: "be found by whoever browses for 'chat'"),
@@ -47,7 +47,7 @@ extension Syntax {
     ] + session + host(timeout: "how long to look for the peer and to wait for its answer (30)") + output,
     text: [
       "Waits until the peer is nearby, invites it, and stays connected until the session is left. Others find this peer "
-        + "meanwhile, and can invite it, as long as there is somebody to ask or --accept is given.", Shared.console,
+        + "meanwhile, and can invite it, as long as there is somebody to ask or --accept is given.", SharedHelp.console,
     ],
     examples: [
       .init(line: "vicinity invite chat Ada", says: "by a name that only one peer nearby has"),
@@ -63,21 +63,21 @@ extension Syntax {
         summary: "list those only whose name has this in it, or whose info says this", isRepeatable: true),
       .init(
         name: "peers-min", value: .number("N", 1...10_000), summary: "peers that /done takes at least, with this one",
-        byDefault: "\(Gathering.peersMin)"),
+        defaultValue: "\(Gathering.peersMin)"),
       .init(name: "context", value: .text("TEXT"), summary: "what the invited are told along with the invitation"),
       hidden,
     ]
       + session.map { option in
         guard option.name == "peers-max" else { return option }
         var option = option
-        (option.summary, option.byDefault) = ("peers in the session, with this one", "\(Gathering.peersMax)")
+        (option.summary, option.defaultValue) = ("peers in the session, with this one", "\(Gathering.peersMax)")
         return option
       } + host(timeout: "how long the invited have to answer (30)") + output,
     text: [
       "Lists who is nearby with where each stands: nearby, invited, connecting, connected, declined. /invite NAME asks one "
         + "into the session; /done, once there are enough, ends the list and stays in the session; /cancel gives up, and "
         + "ends with 1. Others find this peer meanwhile, and can invite it.",
-      Shared.console,
+      SharedHelp.console,
     ],
     examples: [
       .init(line: "vicinity gather game", says: "2 to 8 peers, with this one"),
@@ -89,9 +89,9 @@ extension Syntax {
     options: session + host(timeout: "end after this time") + output,
     text: [
       "Everybody nearby who does the same with the same type is connected, with no question asked; the type is "
-        + "'\(Shared.adhocType)' if not told. Each event is shown with its time. At the first start it asks for a name, "
+        + "'\(SharedHelp.adhocType)' if not told. Each event is shown with its time. At the first start it asks for a name, "
         + "and keeps it.",
-      Shared.console,
+      SharedHelp.console,
     ],
     examples: [
       .init(line: "vicinity adhoc", says: "meet everybody who runs the same"),
@@ -104,7 +104,7 @@ extension Syntax {
     text: [
       "Everybody nearby who chats with the same type is in. A line is a message to all; /send shares a file, with its "
         + "progress shown on both sides.",
-      Shared.console,
+      SharedHelp.console,
     ],
     examples: [
       .init(line: "vicinity chat workshop", says: "join"),
@@ -150,7 +150,7 @@ extension Syntax {
         + "streams to standard output, one after another. All else, messages too, is told on standard error. Each "
         + "invitation is asked about, unless --accept is given. If it is killed, it goes on with the files that were "
         + "under way when it is started again with the same type.",
-      Shared.console,
+      SharedHelp.console,
     ],
     examples: [
       .init(line: "vicinity receive photos --to-folder in", says: "ask who may send, files into the folder 'in'"),
@@ -318,8 +318,8 @@ extension Syntax {
 }
 
 /// Texts that several help pages share.
-private enum Shared {
-  static let adhocType = AdhocCommand.typeByDefault
+private enum SharedHelp {
+  static let adhocType = AdhocCommand.defaultType
   static let console =
     "While it runs, lines on standard input say what to do: text is sent to all; /to NAME TEXT, /send PATH [to NAME], /stream NAME, "
     + "/accept, /decline, /peers, /nearby, /invite NAME, /leave, /quit; /help says more. With --json the slash may be missing."

@@ -115,7 +115,7 @@ struct OptionSyntax: Sendable {
   /// A configuration file can set it, by its name.
   var isInFile = false
   /// The default value in the form of the command line; nil where there is none, or it takes a sentence.
-  var byDefault: String?
+  var defaultValue: String?
 
   /// The form in a help text: `--port N`.
   var usage: String {
@@ -143,7 +143,7 @@ struct OptionSyntax: Sendable {
   }
 
   /// The text in the help.
-  var explanation: String { byDefault.map { "\(summary) (\($0))" } ?? summary }
+  var explanation: String { defaultValue.map { "\(summary) (\($0))" } ?? summary }
 
   var variable: String { "VICINITY_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() }
 }

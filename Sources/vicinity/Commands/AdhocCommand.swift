@@ -2,10 +2,10 @@ internal import Nearby
 
 /// Connects with all nearby peers in the same mode, and shows each event with its time.
 enum AdhocCommand {
-  static let typeByDefault = "adhoc"
+  static let defaultType = "adhoc"
 
   static func run(_ context: Context) async throws -> ExitCode {
-    try await run(context, context.invocation.argument("type") ?? typeByDefault)
+    try await run(context, context.invocation.argument("type") ?? defaultType)
   }
 
   static func run(_ context: Context, _ type: String) async throws -> ExitCode {

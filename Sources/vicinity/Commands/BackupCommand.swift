@@ -6,9 +6,9 @@ enum BackupCommand {
   static func run(_ context: Context) async throws -> ExitCode {
     let folder = try ServeCommand.folder(context)
     guard let keys = try context.keys.path() else {
-      throw Misuse("--keys ephemeral keeps nothing that could be copied.", in: context.invocation.command.name)
+      throw UsageError("--keys ephemeral keeps nothing that could be copied.", in: context.invocation.command.name)
     }
-    let place = FileSystem.whole(context.invocation.argument("place") ?? "")
+    let place = FileSystem.expandedAbsolute(context.invocation.argument("place") ?? "")
     do throws(PairingFailure) {
       let backup = try await GatewayBackup.run(of: folder, keys: keys, to: place)
       await context.printer.report(.backup(backup))

@@ -19,7 +19,7 @@ enum ConfigurationTable {
   /// The values as a configuration file has them.
   private static func values(of option: OptionSyntax, _ invocation: Invocation) -> [String] {
     if option.placeholder == nil { return [invocation.has(option.name) ? "true" : "false"] }
-    return invocation.options[option.name] ?? option.byDefault.map { [$0] } ?? []
+    return invocation.options[option.name] ?? option.defaultValue.map { [$0] } ?? []
   }
 }
 

@@ -2,12 +2,12 @@ internal import Nearby
 
 /// Finds out why peers do not see each other.
 enum DoctorCommand {
-  private static let timeByDefault: Duration = .seconds(3)
+  private static let defaultTime: Duration = .seconds(3)
 
   static func run(_ context: Context) async throws -> ExitCode {
     let columns = min(100, context.terminal.columns())
     let port = UInt16(context.invocation.number("port") ?? 0)
-    let time = context.invocation.duration("timeout") ?? timeByDefault
+    let time = context.invocation.duration("timeout") ?? defaultTime
     var all: [Finding] = []
     func tell(_ findings: [Finding]) async {
       for finding in findings { await context.printer.report(.finding(finding, columns: columns)) }

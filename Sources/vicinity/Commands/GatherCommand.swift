@@ -6,7 +6,7 @@ enum GatherCommand {
     let invocation = context.invocation
     let gathering = try Gathering(invocation)
     if !context.terminal.hasInput {
-      throw Misuse(
+      throw UsageError(
         "There is nobody to choose here: 'vicinity invite \(invocation.required("type")) NAME' invites one that is known "
           + "beforehand.", in: "gather")
     }

@@ -39,7 +39,7 @@ enum IdentityCommand {
     let words = context.invocation.arguments["words"] ?? []
     let action = context.invocation.argument("action").flatMap(Action.init) ?? .show
     guard words.count == action.wordCount else {
-      throw Misuse("Say it as: vicinity identity \(action.usage).", in: "identity")
+      throw UsageError("Say it as: vicinity identity \(action.usage).", in: "identity")
     }
     if action == .compare { return try await compare(context, words) }
     var options = try context.hostOptions()
@@ -75,7 +75,7 @@ enum IdentityCommand {
     case .importFile:
       // A missing file is reported before the password is asked for.
       guard FileSystem.exists(words[0]) else {
-        throw Failure(.failed, FileSystem.missing(words[0]))
+        throw Failure(.failed, FileSystem.missingFileSentence(words[0]))
       }
       let password = try await password(context)
       let identity = try await ofFile { () throws(NearbyError) in
@@ -97,11 +97,11 @@ enum IdentityCommand {
     }
   }
 
-  private static func peer(_ word: String) throws(Misuse) -> PeerID {
+  private static func peer(_ word: String) throws(UsageError) -> PeerID {
     do {
       return try PeerID(text: word)
     } catch {
-      throw Misuse(
+      throw UsageError(
         "'\(PlainText.brief(word))' is no whole peer ID: it has 26 letters and digits. 'vicinity peers TYPE' shows those of others.",
         in: "identity")
     }
@@ -111,12 +111,12 @@ enum IdentityCommand {
   private static func password(_ context: Context) async throws -> String {
     if let path = context.invocation.text("password-file"), path != "-" {
       guard let text = FileSystem.text(of: path) else {
-        throw Failure(.failed, "\(PlainText.line(path)) cannot be read: \(FileSystem.reason()).")
+        throw Failure(.failed, "\(PlainText.line(path)) cannot be read: \(FileSystem.lastErrorText()).")
       }
       return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
     }
     guard let password = await context.lines.secret("Its password:") else {
-      throw Misuse("The password is missing: type it, or give --password-file FILE.", in: "identity")
+      throw UsageError("The password is missing: type it, or give --password-file FILE.", in: "identity")
     }
     return password
   }
@@ -124,7 +124,7 @@ enum IdentityCommand {
   // MARK: Comparing
 
   private static func compare(_ context: Context, _ words: [String]) async throws -> ExitCode {
-    let timeout = context.invocation.duration("timeout") ?? InviteCommand.timeoutByDefault
+    let timeout = context.invocation.duration("timeout") ?? InviteCommand.defaultTimeout
     return try await SessionCommand.run(context, words[0], SessionCommand.Policy(context.invocation)) { command in
       let member = try await command.connect(with: words[1], within: timeout)
       try await command.session.compare(with: member.peer)

@@ -11,13 +11,14 @@ struct NameQuestion {
     guard context.invocation.text("name") == nil, let file = NameFile(context.keys), file.read() == nil,
       context.terminal.isInputTerminal, !context.printer.isJSON
     else { return nil }
-    await context.lines.prompt("What are you called? [\(PlainText.line(NameFile.byDefault))] ")
+    await context.lines.prompt("What are you called? [\(PlainText.line(NameFile.defaultName))] ")
     let name = await ask()
     await context.lines.prompt("> ")
     if let name, !file.write(name) {
       await context.printer.report(
         .warning(
-          "The name cannot be kept in \(file.path): \(FileSystem.reason()).", cure: "It will be asked for again."))
+          "The name cannot be kept in \(file.path): \(FileSystem.lastErrorText()).", cure: "It will be asked for again."
+        ))
     }
     return name
   }
@@ -25,7 +26,7 @@ struct NameQuestion {
   private func ask() async -> String? {
     while let line = await context.lines.next() {
       let name = String(line.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
-      if name.isEmpty { return NameFile.byDefault }
+      if name.isEmpty { return NameFile.defaultName }
       guard let fault = NameFile.fault(of: name) else { return name }
       await context.screen.print(fault, to: .error)
     }

@@ -2,13 +2,13 @@ internal import Nearby
 
 /// Searches for a while and lists the nearby peers: of one service type, or of all that are in use.
 enum PeersCommand {
-  private static let timeoutByDefault: Duration = .seconds(3)
+  private static let defaultTimeout: Duration = .seconds(3)
   /// The time to ask hosts for other types where no peer was found.
   private static let askingMax: Duration = .seconds(2)
 
   static func run(_ context: Context) async throws -> ExitCode {
     let type = context.invocation.argument("type")
-    let time = context.invocation.duration("timeout") ?? timeoutByDefault
+    let time = context.invocation.duration("timeout") ?? defaultTimeout
     return try await CommandHost(context).run { commandHost in
       commandHost.begin()
       let searches = Searches(commandHost)

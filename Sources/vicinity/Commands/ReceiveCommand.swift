@@ -12,7 +12,7 @@ enum ReceiveCommand {
     policy.streams = sink(context)
     if policy.streams != nil { context.printer.resultsTo = .error }
     if !policy.takesInvitations, !context.terminal.hasInput {
-      throw Misuse("There is nobody to ask about invitations here: give --accept to take them all.", in: "receive")
+      throw UsageError("There is nobody to ask about invitations here: give --accept to take them all.", in: "receive")
     }
     return try await SessionCommand.run(context, type, policy) { command in
       try await command.advertise()

@@ -7,7 +7,7 @@ enum SendCommand {
     context.printer.newsTo = .error
     let invocation = context.invocation
     let (type, who) = (invocation.required("type"), invocation.required("peer"))
-    let timeout = invocation.duration("timeout") ?? InviteCommand.timeoutByDefault
+    let timeout = invocation.duration("timeout") ?? InviteCommand.defaultTimeout
     let places = try invocation.texts("url").map(ResourceSource.url)
     let files = invocation.texts("file") + places.compactMap { if case .file(let path) = $0 { path } else { nil } }
     try await check(context, files)
@@ -38,12 +38,12 @@ enum SendCommand {
   private static func check(_ context: Context, _ files: [String]) async throws {
     let invocation = context.invocation
     guard ["message", "file", "url", "stream"].contains(where: invocation.has) else {
-      throw Misuse(
+      throw UsageError(
         "There is nothing to send: give --message TEXT, --file PATH, --url URL or --stream NAME.", in: "send")
     }
     for path in files where !FileSystem.isFile(path) {
       let shown = PlainText.line(path)
-      guard FileSystem.exists(path) else { throw Failure(.failed, FileSystem.missing(path)) }
+      guard FileSystem.exists(path) else { throw Failure(.failed, FileSystem.missingFileSentence(path)) }
       throw Failure(
         .failed, "\(shown) is no plain file; a folder goes as a stream: tar c \(shown) | vicinity send … --stream NAME")
     }

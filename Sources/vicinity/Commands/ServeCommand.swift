@@ -46,7 +46,7 @@ enum ServeCommand {
 
   private static func openPage(of gateway: Gateway, _ role: String, _ context: Context) async throws -> OpeningPage? {
     guard let url = try await gateway.makePairingTicket(role: role).localURL else {
-      throw Misuse("--open needs the dashboard, at an address of this machine's own.", in: "serve")
+      throw UsageError("--open needs the dashboard, at an address of this machine's own.", in: "serve")
     }
     let page = try OpeningPage(url, in: folder(context))
     if let fault = page.show() { await context.printer.report(.warning(fault)) }
@@ -112,24 +112,24 @@ enum ServeCommand {
   static func folder(_ context: Context) throws -> String {
     if let folder = context.invocation.text("folder") { return FileSystem.expanded(folder) }
     guard let keys = try context.keys.path() else {
-      throw Misuse(
+      throw UsageError(
         "--keys ephemeral leaves the gateway no folder: name one with --folder.", in: context.invocation.command.name)
     }
     return keys + "/gateway"
   }
 
-  private static func site(_ invocation: Invocation) throws(Misuse) -> String? {
+  private static func site(_ invocation: Invocation) throws(UsageError) -> String? {
     guard let folder = invocation.text("site").map(FileSystem.expanded) else { return nil }
     if FileSystem.isFile("\(folder)/index.html") { return folder }
-    throw Misuse("--site names a folder with an index.html in it; \(folder) has none.", in: "serve")
+    throw UsageError("--site names a folder with an index.html in it; \(folder) has none.", in: "serve")
   }
 
-  private static func certificate(_ invocation: Invocation) throws(Misuse) -> CertificateFiles? {
+  private static func certificate(_ invocation: Invocation) throws(UsageError) -> CertificateFiles? {
     switch (invocation.text("certificate"), invocation.text("key")) {
     case (nil, nil): return nil
     case (let certificate?, let key?):
       return CertificateFiles(certificate: FileSystem.expanded(certificate), key: FileSystem.expanded(key))
-    default: throw Misuse("--certificate and --key go together: give both, or none of them.", in: "serve")
+    default: throw UsageError("--certificate and --key go together: give both, or none of them.", in: "serve")
     }
   }
 

@@ -2,7 +2,7 @@ internal import Nearby
 
 /// A check that starts a host: whether it can search, which hosts it meets, and whether its key is unique.
 enum HostCheck {
-  private static let type = AdhocCommand.typeByDefault
+  private static let type = AdhocCommand.defaultType
 
   static func findings(_ context: Context, for time: Duration) async throws -> [Finding] {
     var options = try context.hostOptions()

@@ -112,7 +112,7 @@ extension Failure {
     switch error {
     case let error as Failure: self = error
     case let error as NearbyError: self.init(error)
-    case let error as Misuse: self.init(.usage, error.description)
+    case let error as UsageError: self.init(.usage, error.description)
     default: self.init(.failed, "\(error)")
     }
   }

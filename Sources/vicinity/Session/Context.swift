@@ -13,7 +13,7 @@ struct Context: Sendable {
 
   var terminal: Terminal { screen.terminal }
 
-  func hostOptions() throws(Misuse) -> HostOptions {
+  func hostOptions() throws(UsageError) -> HostOptions {
     var options = HostOptions()
     options.keys = keys
     options.store = store
@@ -22,7 +22,7 @@ struct Context: Sendable {
     let addresses = invocation.texts("at")
     let discovery = invocation.text("discovery") ?? (addresses.isEmpty ? "avahi" : "static")
     if discovery != "static", !addresses.isEmpty {
-      throw Misuse("--at goes with --discovery static, not with \(discovery); leave one of the two out.")
+      throw UsageError("--at goes with --discovery static, not with \(discovery); leave one of the two out.")
     }
     // The URLs to fetch come from a user of this machine.
     options.web.allowsLoopback = true
@@ -78,5 +78,5 @@ struct Context: Sendable {
 
   var admission: Admission { invocation.text("trust").flatMap(Admission.init) ?? .any }
 
-  var name: String { invocation.text("name") ?? chosenName ?? NameFile(keys)?.read() ?? NameFile.byDefault }
+  var name: String { invocation.text("name") ?? chosenName ?? NameFile(keys)?.read() ?? NameFile.defaultName }
 }

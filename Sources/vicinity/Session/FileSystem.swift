@@ -37,7 +37,7 @@ enum FileSystem {
   }
 
   /// The absolute path, with `~` expanded.
-  static func whole(_ path: String) -> String {
+  static func expandedAbsolute(_ path: String) -> String {
     let path = expanded(path)
     if path.hasPrefix("/") { return path }
     guard let here = getcwd(nil, 0) else { return path }
@@ -63,19 +63,21 @@ enum FileSystem {
   static func fault(ofFolder path: String) -> String? {
     if mkdir(path, 0o777) == 0 { return nil }
     guard let status = status(of: path) else {
-      return "The folder \(PlainText.line(path)) cannot be made: \(reason()); choose another one with --to-folder."
+      return
+        "The folder \(PlainText.line(path)) cannot be made: \(lastErrorText()); choose another one with --to-folder."
     }
     guard status.st_mode & S_IFMT == S_IFDIR else {
       return "\(PlainText.line(path)) is no folder; choose another one with --to-folder."
     }
     guard access(path, W_OK | X_OK) == 0 else {
-      return "Nothing can be written to \(PlainText.line(path)): \(reason()); choose another one with --to-folder."
+      return
+        "Nothing can be written to \(PlainText.line(path)): \(lastErrorText()); choose another one with --to-folder."
     }
     return nil
   }
 
   /// A sentence about a file that does not exist.
-  static func missing(_ path: String) -> String {
+  static func missingFileSentence(_ path: String) -> String {
     "There is no file \(PlainText.line(path)): look whether its name is right, and the folder it is said from."
   }
 
@@ -83,11 +85,12 @@ enum FileSystem {
   static func fault(ofReading path: String) -> String? {
     guard access(path, R_OK) != 0 else { return nil }
     let shown = PlainText.line(path)
-    return "\(shown) cannot be read: \(reason()). Change its permissions (chmod), or copy it to where it may be read."
+    return
+      "\(shown) cannot be read: \(lastErrorText()). Change its permissions (chmod), or copy it to where it may be read."
   }
 
   /// The error text of the last call that failed.
-  static func reason() -> String { String(cString: strerror(errno)) }
+  static func lastErrorText() -> String { String(cString: strerror(errno)) }
 
   /// Completions of a path, for the Tab key; folders end with a slash.
   static func completions(of path: String) -> [String] {

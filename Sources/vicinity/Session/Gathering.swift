@@ -8,11 +8,11 @@ struct Gathering: Sendable {
   let peersMin: Int
   let peersMax: Int
 
-  init(_ invocation: Invocation) throws(Misuse) {
+  init(_ invocation: Invocation) throws(UsageError) {
     peersMin = invocation.number("peers-min") ?? Self.peersMin
     peersMax = invocation.number("peers-max") ?? Self.peersMax
     if peersMin > peersMax {
-      throw Misuse("--peers-min \(peersMin) is more than --peers-max \(peersMax).", in: invocation.command.name)
+      throw UsageError("--peers-min \(peersMin) is more than --peers-max \(peersMax).", in: invocation.command.name)
     }
   }
 

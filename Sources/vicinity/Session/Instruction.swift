@@ -49,7 +49,7 @@ enum Instruction: Equatable, Sendable {
   static let end = "/end"
 
   /// Parses a line; nil for an empty one. `isFile` says whether a path leads to an existing file.
-  init?(_ line: String, slashMayBeMissing: Bool, isFile: (String) -> Bool) throws(Misuse) {
+  init?(_ line: String, slashMayBeMissing: Bool, isFile: (String) -> Bool) throws(UsageError) {
     var rest = line[...]
     let hasSlash = rest.first == "/"
     if hasSlash { rest = rest.dropFirst() }
@@ -76,12 +76,12 @@ enum Instruction: Equatable, Sendable {
     case "decline": self = .decline(try Self.number(trimmed))
     case "cancel": self = .cancel(try Self.number(trimmed))
     case "compare":
-      if trimmed.isEmpty { throw Misuse("Whom to compare with is missing: /compare NAME.") }
+      if trimmed.isEmpty { throw UsageError("Whom to compare with is missing: /compare NAME.") }
       self = .compare(trimmed)
     case "peers": self = .peers
     case "nearby": self = .nearby(NearbyFilter(words: trimmed.split(separator: " ").map(String.init)))
     case "invite":
-      if trimmed.isEmpty { throw Misuse("Whom to invite is missing: /invite NAME.") }
+      if trimmed.isEmpty { throw UsageError("Whom to invite is missing: /invite NAME.") }
       self = .invite(trimmed)
     case "done": self = .done
     case "leave": self = .leave
@@ -89,7 +89,7 @@ enum Instruction: Equatable, Sendable {
     case "help": self = .help
     default:
       let hint = Suggestion.hint(for: name, among: Self.kinds.map(\.name)) { "/\($0)" }
-      throw Misuse("There is no '/\(PlainText.brief(name))' here.\(hint) /help lists what there is.")
+      throw UsageError("There is no '/\(PlainText.brief(name))' here.\(hint) /help lists what there is.")
     }
   }
 
@@ -98,22 +98,22 @@ enum Instruction: Equatable, Sendable {
     return String(head.reversed().drop { $0 == " " }.reversed())
   }
 
-  private static func number(_ text: String) throws(Misuse) -> Int? {
+  private static func number(_ text: String) throws(UsageError) -> Int? {
     if text.isEmpty { return nil }
     guard let number = Int(text) else {
-      throw Misuse("'\(PlainText.brief(text))' is no number; each question is told with its own.")
+      throw UsageError("'\(PlainText.brief(text))' is no number; each question is told with its own.")
     }
     return number
   }
 
   /// Parses a recipient, in quotation marks where it has several words, and the text behind it.
-  private static func parseTell(_ words: String) throws(Misuse) -> Instruction {
+  private static func parseTell(_ words: String) throws(UsageError) -> Instruction {
     let head = words.drop { $0 == " " }
     let mark = head.first.flatMap { $0 == "\"" || $0 == "'" ? $0 : nil }
     let name = head.dropFirst(mark == nil ? 0 : 1).prefix { $0 != mark ?? " " }
     let rest = head.dropFirst(name.count + (mark == nil ? 0 : 2))
     guard !name.isEmpty, rest.count > 1, rest.first == " " else {
-      throw Misuse("Whom to tell, or what, is missing: /to NAME TEXT.")
+      throw UsageError("Whom to tell, or what, is missing: /to NAME TEXT.")
     }
     return .tell(String(rest.dropFirst()), to: String(name))
   }
@@ -121,13 +121,13 @@ enum Instruction: Equatable, Sendable {
   /// Parses an object and, behind the last "to", a recipient. Quotation marks keep text together that has a "to" in it.
   private static func parseRecipient(
     _ text: String, _ what: String, _ usage: String, _ isFile: (String) -> Bool
-  ) throws(Misuse) -> (String, String?) {
-    if text.isEmpty { throw Misuse("\(what) is missing: \(usage).") }
+  ) throws(UsageError) -> (String, String?) {
+    if text.isEmpty { throw UsageError("\(what) is missing: \(usage).") }
     if let mark = text.first, mark == "\"" || mark == "'" {
       let inside = text.dropFirst().prefix { $0 != mark }
       let behind = trimmed(String(text.dropFirst(inside.count + 2)))
       guard !inside.isEmpty, text.count > inside.count + 1, behind.isEmpty || behind.hasPrefix("to ") else {
-        throw Misuse("The quotation marks are not in pairs around \(what): \(usage).")
+        throw UsageError("The quotation marks are not in pairs around \(what): \(usage).")
       }
       return (String(inside), behind.isEmpty ? nil : trimmed(String(behind.dropFirst(3))))
     }

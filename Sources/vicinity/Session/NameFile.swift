@@ -50,7 +50,7 @@ struct NameFile {
   }
 
   /// The default name: user and host.
-  static var byDefault: String {
+  static var defaultName: String {
     var host = [CChar](repeating: 0, count: 65)
     gethostname(&host, host.count - 1)
     let letters = host.map(UInt8.init(bitPattern:)).prefix { $0 != 0 && $0 != UInt8(ascii: ".") }

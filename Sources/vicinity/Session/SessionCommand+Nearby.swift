@@ -95,7 +95,7 @@ extension SessionCommand {
     let words = Array((context.invocation.text("context") ?? "").utf8)
     let time = gathering == nil ? nil : context.invocation.duration("timeout")
     do {
-      try await session.invite(peer.id, as: type, context: words, timeout: time ?? InviteCommand.timeoutByDefault)
+      try await session.invite(peer.id, as: type, context: words, timeout: time ?? InviteCommand.defaultTimeout)
     } catch {
       if commandHost.isEnding { return }
       let reason = error.reason ?? .cancelled

@@ -96,11 +96,11 @@ actor SessionCommand {
   }
 
   /// Rejects invalid values before anything is sent to others.
-  private static func check(_ make: () throws -> Void) throws(Misuse) {
+  private static func check(_ make: () throws -> Void) throws(UsageError) {
     do {
       try make()
     } catch {
-      throw Misuse("\(error)")
+      throw UsageError("\(error)")
     }
   }
 

@@ -25,7 +25,7 @@ actor StreamSink {
     let number = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
     if number < 0 {
       throw Failure(
-        .failed, "\(PlainText.line(path)) cannot be written: \(FileSystem.reason()); choose another --output.")
+        .failed, "\(PlainText.line(path)) cannot be written: \(FileSystem.lastErrorText()); choose another --output.")
     }
     file = number
   }
@@ -46,7 +46,7 @@ actor StreamSink {
       let count = left.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else {
-        throw Failure(.failed, "\(PlainText.line(path)) cannot be written: \(FileSystem.reason()).")
+        throw Failure(.failed, "\(PlainText.line(path)) cannot be written: \(FileSystem.lastErrorText()).")
       }
       left = left.dropFirst(count)
     }

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// The sources of options beside the command line.
-struct Surroundings: Sendable {
+struct OptionSources: Sendable {
   /// The environment; an empty variable counts as not set.
   var variables: [String: String] = [:]
   /// The content of a file, or why it cannot be read; nil where there is none.
@@ -11,18 +11,18 @@ struct Surroundings: Sendable {
     let cause: String
   }
 
-  static var current: Surroundings {
-    Surroundings(variables: Terminal.environment, read: text)
+  static var current: OptionSources {
+    OptionSources(variables: Terminal.environment, read: text)
   }
 
   private static func text(of path: String) -> Result<String, Unreadable>? {
     guard let file = fopen(path, "re") else {
-      return errno == ENOENT || errno == ENOTDIR ? nil : .failure(Unreadable(cause: FileSystem.reason()))
+      return errno == ENOENT || errno == ENOTDIR ? nil : .failure(Unreadable(cause: FileSystem.lastErrorText()))
     }
     defer { fclose(file) }
     var bytes = [UInt8](repeating: 0, count: ConfigurationFile.bytesMax + 1)
     let count = fread(&bytes, 1, bytes.count, file)
-    guard ferror(file) == 0 else { return .failure(Unreadable(cause: FileSystem.reason())) }
+    guard ferror(file) == 0 else { return .failure(Unreadable(cause: FileSystem.lastErrorText())) }
     guard count <= ConfigurationFile.bytesMax else {
       return .failure(Unreadable(cause: "it has more than \(ConfigurationFile.bytesMax) bytes"))
     }

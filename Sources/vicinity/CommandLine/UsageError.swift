@@ -1,5 +1,5 @@
 /// A usage error in a command line: the problem, its cause and its remedy.
-struct Misuse: Error, Equatable, CustomStringConvertible {
+struct UsageError: Error, Equatable, CustomStringConvertible {
   let description: String
   /// The command whose help says more.
   var command: String?
