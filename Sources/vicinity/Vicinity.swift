@@ -9,7 +9,7 @@ enum Vicinity {
   static func main() async {
     // Swift reads the command line from /proc, the program's own name first.
     guard !CommandLine.arguments.isEmpty else {
-      Output.error.write(
+      StandardStream.error.write(
         "vicinity: the command line cannot be read, since /proc is not mounted here: mount -t proc proc /proc\n")
       Glibc.exit(ExitCode.failed.rawValue)
     }
@@ -23,7 +23,7 @@ enum Vicinity {
     await screen.end()
     TerminalMode.end()
     if code == .done, let fault = await screen.outputFault {
-      Output.error.write("vicinity: \(fault)\n")
+      StandardStream.error.write("vicinity: \(fault)\n")
       Glibc.exit(ExitCode.failed.rawValue)
     }
     Glibc.exit(code.rawValue)

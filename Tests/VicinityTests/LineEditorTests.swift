@@ -3,7 +3,7 @@ import Testing
 @testable import vicinity
 
 @Suite struct LineEditorTests {
-  private func type(_ text: String, _ editor: inout LineEditor) -> [LineEditor.Act] { editor.feed(Array(text.utf8)) }
+  private func type(_ text: String, _ editor: inout LineEditor) -> [LineEditor.Action] { editor.feed(Array(text.utf8)) }
 
   /// What stands there after keys, with the cursor.
   private func shown(_ keys: String) -> String {

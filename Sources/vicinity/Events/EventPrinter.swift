@@ -11,8 +11,8 @@ struct EventPrinter: Sendable {
   /// Whether each line for people begins with the time.
   var showsTime = false
   /// The outputs for people: for results, and for all other events.
-  var resultsTo = Output.out
-  var newsTo = Output.out
+  var resultsTo = StandardStream.out
+  var newsTo = StandardStream.out
 
   func report(_ event: Event) async {
     if isJSON {
@@ -21,7 +21,7 @@ struct EventPrinter: Sendable {
       if event.weight != .error { return }
     }
     if isQuiet, event.weight == .news || event.weight == .warning { return }
-    let output: Output =
+    let output: StandardStream =
       switch event.weight {
       case .result: resultsTo
       case .news: newsTo

@@ -1,6 +1,6 @@
 /// A line editor for input key by key.
 struct LineEditor: Sendable {
-  enum Act: Hashable, Sendable {
+  enum Action: Hashable, Sendable {
     case line(String)
     /// Ctrl-D on an empty line.
     case end
@@ -16,9 +16,9 @@ struct LineEditor: Sendable {
   private(set) var cursor = 0
   private var history: [String] = []
   /// The index of the history line that is shown; the end index for the new line.
-  private var place = 0
+  private var historyIndex = 0
   private var draft = ""
-  private var cut: [Character] = []
+  private var killBuffer: [Character] = []
   private var sequence: [UInt8] = []
   private var letter: [UInt8] = []
 
@@ -27,12 +27,12 @@ struct LineEditor: Sendable {
   /// The text before the cursor.
   var head: String { String(characters[..<cursor]) }
 
-  mutating func feed(_ bytes: [UInt8]) -> [Act] {
-    var acts: [Act] = []
+  mutating func feed(_ bytes: [UInt8]) -> [Action] {
+    var actions: [Action] = []
     for byte in bytes {
-      if let act = feed(byte) { acts.append(act) }
+      if let act = feed(byte) { actions.append(act) }
     }
-    return acts
+    return actions
   }
 
   mutating func insert(_ text: String) {
@@ -44,7 +44,7 @@ struct LineEditor: Sendable {
     cursor = characters.count - tail.count
   }
 
-  private mutating func feed(_ byte: UInt8) -> Act? {
+  private mutating func feed(_ byte: UInt8) -> Action? {
     if !sequence.isEmpty {
       feedSequence(byte)
       return nil
@@ -69,12 +69,12 @@ struct LineEditor: Sendable {
         delete(at: cursor)
       }
     case 0x09: return .complete
-    case 0x0B: cutOut(cursor..<characters.count)
-    case 0x0E: recall(place + 1)
-    case 0x10: recall(place - 1)
-    case 0x15: cutOut(0..<cursor)
-    case 0x17: cutOut(wordStart..<cursor)
-    case 0x19: insert(String(cut))
+    case 0x0B: kill(cursor..<characters.count)
+    case 0x0E: recall(historyIndex + 1)
+    case 0x10: recall(historyIndex - 1)
+    case 0x15: kill(0..<cursor)
+    case 0x17: kill(wordStart..<cursor)
+    case 0x19: insert(String(killBuffer))
     case 0x1B: sequence = [byte]
     case 0x20...0x7E: insert(String(UnicodeScalar(byte)))
     default: break
@@ -82,13 +82,13 @@ struct LineEditor: Sendable {
     return nil
   }
 
-  private mutating func enter() -> Act {
+  private mutating func enter() -> Action {
     let line = text
     if !line.isEmpty, history.last != line { history.append(line) }
     if history.count > Self.historyMax { history.removeFirst() }
     characters = []
     cursor = 0
-    place = history.count
+    historyIndex = history.count
     draft = ""
     return .line(line)
   }
@@ -120,8 +120,8 @@ struct LineEditor: Sendable {
     let key = String(decoding: sequence.dropFirst(2), as: UTF8.self)
     sequence = []
     switch key {
-    case "A": recall(place - 1)
-    case "B": recall(place + 1)
+    case "A": recall(historyIndex - 1)
+    case "B": recall(historyIndex + 1)
     case "C": cursor = min(characters.count, cursor + 1)
     case "D": cursor = max(0, cursor - 1)
     case "H", "1~", "7~": cursor = 0
@@ -135,8 +135,8 @@ struct LineEditor: Sendable {
 
   private mutating func recall(_ wanted: Int) {
     guard (0...history.count).contains(wanted) else { return }
-    if place == history.count { draft = text }
-    place = wanted
+    if historyIndex == history.count { draft = text }
+    historyIndex = wanted
     characters = Array(wanted == history.count ? draft : history[wanted])
     cursor = characters.count
   }
@@ -145,9 +145,9 @@ struct LineEditor: Sendable {
     if place < characters.count { characters.remove(at: place) }
   }
 
-  private mutating func cutOut(_ range: Range<Int>) {
+  private mutating func kill(_ range: Range<Int>) {
     if range.isEmpty { return }
-    cut = Array(characters[range])
+    killBuffer = Array(characters[range])
     characters.removeSubrange(range)
     cursor = range.lowerBound
   }

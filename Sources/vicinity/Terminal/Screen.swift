@@ -27,7 +27,7 @@ actor Screen {
 
   // MARK: Printing
 
-  func print(_ lines: [String], to output: Output = .out) {
+  func print(_ lines: [String], to output: StandardStream = .out) {
     if lines.isEmpty { return }
     let shares = output == .error || terminal.isOutputTerminal
     if shares { erase() }
@@ -35,11 +35,11 @@ actor Screen {
     if shares { draw() }
   }
 
-  func print(_ line: String, to output: Output = .out) { print([line], to: output) }
+  func print(_ line: String, to output: StandardStream = .out) { print([line], to: output) }
 
   /// Writes raw bytes.
   func write(_ bytes: [UInt8]) {
-    if !Output.out.write(bytes) { brokenBy = brokenBy ?? errno }
+    if !StandardStream.out.write(bytes) { brokenBy = brokenBy ?? errno }
   }
 
   // MARK: Progress
@@ -79,7 +79,7 @@ actor Screen {
     redraw()
   }
 
-  func type(_ bytes: [UInt8]) -> [LineEditor.Act] {
+  func type(_ bytes: [UInt8]) -> [LineEditor.Action] {
     defer { redraw() }
     return editor?.feed(bytes) ?? []
   }
@@ -115,7 +115,7 @@ actor Screen {
   private func erase() {
     guard drawn > 0 else { return }
     let up = drawn > 1 ? "\u{1B}[\(drawn - 1)A" : ""
-    Output.error.write("\r\(up)\u{1B}[J")
+    StandardStream.error.write("\r\(up)\u{1B}[J")
     drawn = 0
   }
 
@@ -138,7 +138,7 @@ actor Screen {
       column = DisplayWidth.of(prompt) + place
     }
     let cursor = editor == nil ? "" : column == 0 ? "\r" : "\r\u{1B}[\(column)C"
-    Output.error.write(lines.joined(separator: "\n") + cursor)
+    StandardStream.error.write(lines.joined(separator: "\n") + cursor)
     drawn = lines.count
   }
 

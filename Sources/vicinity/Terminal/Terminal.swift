@@ -27,12 +27,12 @@ struct Terminal: Sendable {
   /// Whether a QR code of so many columns can be shown on standard output.
   func canShow(columns: Int) -> Bool { isOutputTerminal && isUnicode && !isDumb && self.columns() >= columns }
 
-  func paint(_ output: Output) -> Paint {
+  func paint(_ output: StandardStream) -> Paint {
     Paint(isOn: wantsColour && !isDumb && (output == .out ? isOutputTerminal : isErrorTerminal))
   }
 
   /// The width of the window; 80 without a window and without `COLUMNS`.
-  func columns(_ output: Output = .out) -> Int {
+  func columns(_ output: StandardStream = .out) -> Int {
     var size = winsize()
     if ioctl(output.rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 { return min(Int(size.ws_col), 1_000) }
     return Self.environment("COLUMNS").flatMap { Int($0) }.flatMap { (20...1_000).contains($0) ? $0 : nil } ?? 80

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Standard output and standard error, unbuffered.
-enum Output: CInt, Sendable {
+enum StandardStream: CInt, Sendable {
   case out = 1
   case error = 2
 
