@@ -65,17 +65,17 @@ public final class Child {
   }
 
   /// Of a partner: what came of the command that it was told.
-  public func answer() throws -> [Substring] {
-    let line = try line()
+  public func answer(within seconds: Int = 60) throws -> [Substring] {
+    let line = try line(within: seconds)
     let words = line.split(separator: " ")
     guard words.first == "done" else { throw Failure("'\(name)' says: \(line)") }
     return Array(words.dropFirst())
   }
 
   @discardableResult
-  public func ask(_ command: String) throws -> [Substring] {
+  public func ask(_ command: String, within seconds: Int = 60) throws -> [Substring] {
     try say(command)
-    return try answer()
+    return try answer(within: seconds)
   }
 
   // MARK: What it costs

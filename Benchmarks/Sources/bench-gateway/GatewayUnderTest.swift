@@ -32,7 +32,7 @@ final class GatewayUnderTest {
     -> Child
   {
     var command = ["env", "XDG_DATA_HOME=\(folder)/\(name)", program("vicinity"), "serve"] + options
-    command += ["--name", name, "--port", "\(port)", "--discovery", "static"]
+    command += ["--name", name, "--port", "\(port)", "--discovery", "static", "--log-level", "warning"]
     for other in others { command += ["--at", "127.0.0.1:\(other)"] }
     return try Child(command)
   }
@@ -68,11 +68,16 @@ final class GatewayUnderTest {
   /// Where the messages of a session are: for as long as the process, or in its store.
   enum Keep: String { case memory, durable }
 
+  func peer(_ name: String) throws -> String { try text("id", "POST", "/v1/peers", ["displayName": name]) }
+
   /// A new peer's session, which joins all others of its type.
   func session(_ peer: String, _ type: String, _ keep: Keep = .durable, keeping limits: [String: Int] = [:]) throws
     -> String
   {
-    let id = try text("id", "POST", "/v1/peers", ["displayName": peer])
+    try session(of: self.peer(peer), type, keep, keeping: limits)
+  }
+
+  func session(of id: String, _ type: String, _ keep: Keep, keeping limits: [String: Int] = [:]) throws -> String {
     let history = (limits as [String: Any]).merging(["keep": keep.rawValue]) { $1 }
     let wishes: [String: Any] = ["peer": id, "adhoc": type, "history": history]
     return "/v1/sessions/" + (try text("id", "POST", "/v1/sessions", wishes))

@@ -3,7 +3,6 @@ internal import Report
 
 /// What clients that do not keep up cost the others, and the gateway.
 extension Suite {
-  private static let subscribers = 500
   private static let slow = 20
   private static let stuck = 1
   /// Messages of 100 bytes, each 340 bytes as JSON: what a slow client would have to read in a second.

@@ -8,8 +8,8 @@ extension Suite {
   /// A tail is by chance half as long as the next one, or twice: of few long turns the median is one or the other.
   private static let turnsForTails = 100
   static let shortTime = 0.8
-  private static let subscribers = 500
-  private static let window = 64
+  static let subscribers = 500
+  static let window = 64
   private static let idleClients = 5_000
   private static let relayed = 500
 
@@ -87,8 +87,19 @@ extension Suite {
     return stage
   }
 
-  func fan(_ gateway: GatewayUnderTest, _ stage: Stage, for seconds: Double = 2) throws -> Fan {
-    try fan("vicinity", (gateway.process, gateway.port), place(gateway, stage), for: seconds)
+  func fan(
+    _ gateway: GatewayUnderTest, _ stages: Stage..., to subscribers: Int = Self.subscribers, for seconds: Double = 2
+  ) throws -> Fan {
+    try fan(gateway, stages, to: subscribers, window: Self.window, for: seconds)
+  }
+
+  /// In several sessions at once, each with subscribers and messages in flight of its own.
+  func fan(
+    _ gateway: GatewayUnderTest, _ stages: [Stage], to subscribers: Int, window: Int, for seconds: Double
+  ) throws -> Fan {
+    let places = try stages.flatMap { try place(gateway, $0).dropFirst() }
+    return try fan(
+      "vicinity", (gateway.process, gateway.port), [gateway.token] + places, to: subscribers, window: window, for: seconds)
   }
 
   /// The delay of the slowest hundredth in each tenth of a second, of so many messages a second that are due at their times.
@@ -110,11 +121,12 @@ extension Suite {
   /// What is late by a lot and what is on time count by their ratios.
   private func mean(_ delays: [Double]) -> Double { exp(delays.map(log).reduce(0, +) / Double(delays.count)) }
 
-  private func fan(
-    _ name: String, _ server: (process: Child, port: Int), _ place: [String] = [], for seconds: Double = 2
+  func fan(
+    _ name: String, _ server: (process: Child, port: Int), _ place: [String] = [], to subscribers: Int = Self.subscribers,
+    window: Int = Self.window, for seconds: Double = 2
   ) throws -> Fan {
     let before = server.process.processorTime
-    let arguments = ["\(server.port)", "\(Self.subscribers)", "\(Self.window)", "\(seconds)"]
+    let arguments = ["\(server.port)", "\(subscribers)", "\(window)", "\(seconds)"]
     let said = try words([program("socket-load"), "fanout", name] + arguments + place)
     // A fifth of the time is for what is cold; its deliveries are not counted, so they are taken in at the same rate.
     let counted = try number(said, 1)

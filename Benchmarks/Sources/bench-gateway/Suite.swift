@@ -5,10 +5,10 @@ internal import Report
 /// turns, and of several runs the median.
 struct Suite {
   enum Part: String, CaseIterable {
-    case rest, fanout, kept, idle, relay, files, history, crowded
+    case rest, fanout, kept, idle, relay, files, rooms, crowd, history, crowded
 
     /// What takes minutes is measured only where it is asked for.
-    static let usual = allCases.filter { ![.history, .crowded].contains($0) }
+    static let usual = allCases.filter { ![.crowd, .history, .crowded].contains($0) }
   }
 
   var table = Table()
@@ -16,6 +16,8 @@ struct Suite {
   let ports = Ports()
   /// How long a crowd is measured without those who do not keep up, and as long with them.
   var crowdedTime = 20
+  /// How many peers a crowd has, one crowd after the other.
+  var crowdSizes = Self.crowdSizesUsual
 
   init() throws { place = try WorkPlace() }
 
@@ -31,6 +33,8 @@ struct Suite {
     case .idle: try idle()
     case .relay: try relay()
     case .files: try files()
+    case .rooms: try rooms()
+    case .crowd: try crowd()
     case .history: try history()
     case .crowded: try crowded()
     }

@@ -3,32 +3,38 @@ internal import Programs
 internal import Report
 
 let usage = """
-  Usage: bench-gateway [part ...] [seconds]
-    part     \(Suite.Part.allCases.map(\.rawValue).joined(separator: ", ")); if none is named, all of them but the last two
-    seconds  how long 'crowded' measures without those who do not keep up, and with them; 20 if not told
+  Usage: bench-gateway [part ...] [number ...]
+    part    \(Suite.Part.allCases.map(\.rawValue).joined(separator: ", ")); if none is named, all of them but the last three
+    number  of 'crowded': how many seconds it measures without those who do not keep up, and with them; 20 if not told
+            of 'crowd': how many peers each crowd has; \(Suite.crowdSizesUsual.map(String.init).joined(separator: " ")) if not told
   """
 
-var names = Array(CommandLine.arguments.dropFirst())
-let seconds = names.last.flatMap { Int($0) }.map { max($0, 5) }
-if seconds != nil { names.removeLast() }
-let parts = names.compactMap { Suite.Part(rawValue: $0) }
+let arguments = CommandLine.arguments.dropFirst()
+let parts = arguments.compactMap { Suite.Part(rawValue: $0) }
+let numbers = arguments.compactMap { Int($0) }
 
-guard parts.count == names.count else {
+guard parts.count + numbers.count == arguments.count,
+  numbers.isEmpty || parts.contains(.crowd) || parts.contains(.crowded),
+  numbers.allSatisfy({ (2...Suite.crowdSizeMax).contains($0) })
+else {
   print(usage)
-  exit(names == ["--help"] ? 0 : 2)
+  exit(arguments == ["--help"] ? 0 : 2)
 }
 signal(SIGPIPE, SIG_IGN)
 do {
-  try measure(parts.isEmpty ? Suite.Part.usual : parts, seconds)
+  try measure(parts.isEmpty ? Suite.Part.usual : parts, numbers)
 } catch {
   print("The benchmarks of a gateway cannot be run: \(error)")
   exit(1)
 }
 
 /// In a function, at whose end the servers and their folder go.
-func measure(_ parts: [Suite.Part], _ seconds: Int?) throws {
+func measure(_ parts: [Suite.Part], _ numbers: [Int]) throws {
   var suite = try Suite()
-  if let seconds { suite.crowdedTime = seconds }
+  if !numbers.isEmpty {
+    suite.crowdSizes = numbers.sorted()
+    suite.crowdedTime = max(numbers[0], 5)
+  }
   for part in parts { try suite.run(part) }
   print(suite.table.text)
   try Record.append(suite.table)

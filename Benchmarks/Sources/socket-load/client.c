@@ -47,6 +47,15 @@ void say_all(int socket, const char *bytes, size_t count) {
   }
 }
 
+// Whether the whole answer of a post is here.
+int is_answered(const char *bytes, size_t count) {
+  char *end = memmem(bytes, count, "\r\n\r\n", 4), *length = memmem(bytes, count, "Content-Length:", 15);
+  errno = 0;
+  if (!end || !length) return 0;
+  if (memcmp(bytes, "HTTP/1.1 20", 11)) fail("a post is refused");
+  return count >= (size_t)(end + 4 - bytes) + (size_t)atol(length + 15);
+}
+
 size_t frame(char *room, unsigned opcode, const char *payload, size_t count) {
   size_t head = count < 126 ? 6 : 8;
   memset(room, 0, head);
@@ -92,15 +101,22 @@ static void ask(struct client *client, const struct place *place, int from) {
   say_all(client->socket, room, (size_t)count);
 }
 
+void open_client(struct client *client, const struct place *place, int from) {
+  ask(client, place, from);
+  await(client, NULL, 0, 1);
+}
+
 // Some at a time: mosquitto looks for what is new ten times a second.
-enum { opened_at_once = 100, clients_per_address = 900 };
+enum { opened_at_once = 100 };
+
+int address_of(int number) { return 2 + number / clients_per_address; }
 
 void open_clients(struct client *clients, int count, const struct place *place, int subscribe) {
   const struct protocol *protocol = place->protocol;
   char room[1024];
   for (int first = 0; first < count; first += opened_at_once) {
     int end = first + opened_at_once < count ? first + opened_at_once : count;
-    for (int at = first; at < end; at++) ask(clients + at, place, 2 + at / clients_per_address);
+    for (int at = first; at < end; at++) ask(clients + at, place, address_of(at));
     for (int at = first; at < end; at++) {
       await(clients + at, NULL, 0, 1);
       say_all(clients[at].socket, room, (subscribe ? protocol->subscribe : protocol->introduce)(room, place));
@@ -131,6 +147,13 @@ static void check(struct client *client, const char *message) {
   client->heard(client, number);
 }
 
+void read_message(struct client *client, const char *text, size_t count) {
+  const char *message = memchr(text, MARK, count);
+  if (!message) return;
+  if (text + count - message < message_bytes) fail("a message is cut");
+  check(client, message);
+}
+
 static void read_payload(struct client *client, const char *bytes, size_t count) {
   if (!client->heard) return;
   const char *end = bytes + count;
@@ -154,6 +177,20 @@ static void read_payload(struct client *client, const char *bytes, size_t count)
   }
 }
 
+// A text that another read brings the rest of is gathered.
+static void read_text(struct client *client, const char *bytes, size_t count) {
+  int is_whole = client->is_final && count == client->payload_left;
+  if (is_whole && !client->text_count) return client->told(client, bytes, count);
+  client->text = realloc(client->text, client->text_count + count);
+  if (!client->text) fail("hold a text");
+  memcpy(client->text + client->text_count, bytes, count);
+  client->text_count += count;
+  if (!is_whole) return;
+  client->told(client, client->text, client->text_count);
+  free(client->text);
+  client->text = NULL, client->text_count = 0;
+}
+
 // Frames
 
 static int header_bytes(const struct client *client) {
@@ -165,6 +202,7 @@ static int header_bytes(const struct client *client) {
 static void begin_frame(struct client *client) {
   int bytes = header_bytes(client);
   client->opcode = client->header[0] & 0x0f;
+  client->is_final = client->header[0] >> 7;
   client->payload_left = client->header[1] & 0x7f;
   if (bytes > 2) {
     client->payload_left = 0;
@@ -184,7 +222,7 @@ void feed(struct client *client, const char *bytes, size_t count) {
   while (bytes < end) {
     if (client->payload_left) {
       size_t part = (size_t)(end - bytes) < client->payload_left ? (size_t)(end - bytes) : (size_t)client->payload_left;
-      if (client->opcode < 8) read_payload(client, bytes, part);
+      if (client->opcode < 8) (client->told ? read_text : read_payload)(client, bytes, part);
       client->payload_left -= part;
       bytes += part;
       continue;

@@ -37,16 +37,18 @@ static size_t nats_introduce(char *room, const struct place *place) {
   return frame(room, 2, text, sizeof text - 1);
 }
 
+static const char *subject(const char *name) { return *name ? name : topic; }
+
 static size_t nats_subscribe(char *room, const struct place *place) {
-  (void)place;
-  static const char text[] = "CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB bench 1\r\nPING\r\n";
-  return frame(room, 2, text, sizeof text - 1);
+  char text[256];
+  int count = snprintf(text, sizeof text, "CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB %s 1\r\nPING\r\n",
+                       subject(place->channel));
+  return frame(room, 2, text, (size_t)count);
 }
 
 static size_t nats_publish(char *room, const struct place *place, const char *message) {
-  (void)place;
   char text[256];
-  int count = snprintf(text, sizeof text, "PUB %s %d\r\n%.*s\r\n", topic, message_bytes, message_bytes, message);
+  int count = snprintf(text, sizeof text, "PUB %s %d\r\n%.*s\r\n", subject(place->outlet), message_bytes, message_bytes, message);
   return frame(room, 2, text, (size_t)count);
 }
 
