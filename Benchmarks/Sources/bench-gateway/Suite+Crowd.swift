@@ -103,7 +103,8 @@ extension Suite {
     let joins = try (0..<Self.joins).map { _ in try cost(of: "join 1", settling: Self.settleTime / 4).cost }
     let (messages, deliveries) = (try number(talking.said, 0), try number(talking.said, 1))
     return Crowd(
-      pairing: pairing.cost / Double(size + Self.joins), forming: forming.cost, formingTime: try number(forming.said, 0),
+      pairing: pairing.cost / Double(size + Self.joins), forming: forming.cost,
+      formingTime: try number(forming.said, 0),
       memory: memory, rate: try number(talking.said, 2) / number(talking.said, 3),
       messages: try messages + number(paced.said, 0), messageCost: talking.cost / messages,
       deliveryCost: talking.cost / deliveries, p99: try number(paced.said, 5) / 1e9, joinCosts: joins)

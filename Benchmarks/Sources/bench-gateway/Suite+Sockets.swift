@@ -99,7 +99,8 @@ extension Suite {
   ) throws -> Fan {
     let places = try stages.flatMap { try place(gateway, $0).dropFirst() }
     return try fan(
-      "vicinity", (gateway.process, gateway.port), [gateway.token] + places, to: subscribers, window: window, for: seconds)
+      "vicinity", (gateway.process, gateway.port), [gateway.token] + places, to: subscribers, window: window,
+      for: seconds)
   }
 
   /// The delay of the slowest hundredth in each tenth of a second, of so many messages a second that are due at their times.
@@ -122,7 +123,8 @@ extension Suite {
   private func mean(_ delays: [Double]) -> Double { exp(delays.map(log).reduce(0, +) / Double(delays.count)) }
 
   func fan(
-    _ name: String, _ server: (process: Child, port: Int), _ place: [String] = [], to subscribers: Int = Self.subscribers,
+    _ name: String, _ server: (process: Child, port: Int), _ place: [String] = [],
+    to subscribers: Int = Self.subscribers,
     window: Int = Self.window, for seconds: Double = 2
   ) throws -> Fan {
     let before = server.process.processorTime

@@ -72,7 +72,7 @@ void acknowledge(const struct place *place, int count, int window, double second
     if (answered > known) known = answered, progress = time;
     errno = 0;
     if (time - progress > 10000000000) fail("nothing is answered any more");
-    uint64_t due = rate > 0 ? (uint64_t)((double)((time < end ? time : end) - start) / 1e9 * rate) : UINT64_MAX;
+    uint64_t due = rate > 0 ? 1 + (uint64_t)((double)((time < end ? time : end) - start) / 1e9 * rate) : UINT64_MAX;
     for (int passed = 0; posted < due && passed < count && (rate > 0 || time < end);) {
       struct poster *poster = posters + turn++ % count;
       if (poster->under_way == window || poster->queued + 1024 > sending_max) {

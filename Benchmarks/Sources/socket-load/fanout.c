@@ -104,7 +104,7 @@ void fan_out(const struct place *places, int rooms_count, int subscribers, int w
     if (completed > known) known = completed, progress = time;
     errno = 0;
     if (time - progress > 5000000000) fail("nothing arrives any more");
-    uint64_t due = rate > 0 ? (uint64_t)((double)(time - start) / 1e9 * rate) : UINT64_MAX;
+    uint64_t due = rate > 0 ? 1 + (uint64_t)((double)(time - start) / 1e9 * rate) : UINT64_MAX;
     int is_queued = 0;
     for (int at = 0; at < rooms_count; at++) {
       if (time < end) publish(rooms + at, due, subscribers, window, start, rate);
