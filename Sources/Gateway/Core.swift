@@ -138,7 +138,7 @@ final class Core {
     started = Timestamp.now
     meters = Meters(routes: router.routes.count)
     archive.reactor = host.reactor
-    archive.onUnreliable = { [weak self] message, session in self?.heard(message, in: session) }
+    archive.onUnreliable = { [weak self] message, session in self?.receiveUnreliable(message, in: session) }
     archive.onDamage = { [log] in
       log(
         .error, for: .operator, "damaged",
@@ -197,8 +197,8 @@ final class Core {
   }
 
   /// Ends all followers of a client.
-  func dismiss(_ client: ClientID) {
-    for collection in collections.values { collection.dismiss(client) }
+  func endFollowers(of client: ClientID) {
+    for collection in collections.values { collection.endFollowers(of: client) }
   }
 
   /// The queues of a client, and its requests that wait for changes.
@@ -223,7 +223,7 @@ final class Core {
   // MARK: Events
 
   /// Publishes an event for the console, to the clients that may see it.
-  func tell(_ event: String, about path: String, _ owner: Owner, _ members: [JSON.Member] = []) {
+  func publishEvent(_ event: String, about path: String, _ owner: Owner, _ members: [JSON.Member] = []) {
     log(
       .debug, for: .developer, event, "\(event) about \(path)",
       members.map { .init($0.name, .text($0.value.text ?? $0.value.line)) })
@@ -249,7 +249,7 @@ final class Core {
     answers.forget(client)
   }
 
-  func once(_ call: Call, _ work: () throws -> Reply) throws -> Reply {
+  func runIdempotently(_ call: Call, _ work: () throws -> Reply) throws -> Reply {
     if let reply = try recall(call) { return reply }
     do {
       let reply = try work()

@@ -88,7 +88,7 @@ enum Folder {
       }
     }
     var kept: Set<File> = []
-    for path in paths.map({ $0.found(in: folder) }).flatMap({ [$0, parent(of: $0)] }) {
+    for path in paths.map({ $0.absolutePath(in: folder) }).flatMap({ [$0, parent(of: $0)] }) {
       var status = stat()
       if stat(path, &status) == 0 { kept.insert(File(status, path)) }
     }
@@ -100,7 +100,7 @@ enum Folder {
         var status = stat()
         guard lstat(path, &status) == 0 else { continue }
         if status.st_mode & S_IFMT != S_IFDIR {
-          if !kept.contains(File(status, path)), quarantine.take(path) != nil { count += 1 }
+          if !kept.contains(File(status, path)), quarantine.add(path) != nil { count += 1 }
         } else if depth > 0 {
           sweep(path, depth - 1)
           // A folder that is not empty stays, too.
@@ -165,7 +165,9 @@ enum Folder {
 
 /// Paths as they are stored: relative to the gateway's folder, which may be moved one day.
 extension String {
-  func named(from folder: String) -> String { hasPrefix(folder + "/") ? String(dropFirst(folder.count + 1)) : self }
+  func relativePath(to folder: String) -> String {
+    hasPrefix(folder + "/") ? String(dropFirst(folder.count + 1)) : self
+  }
 
-  func found(in folder: String) -> String { hasPrefix("/") ? self : "\(folder)/\(self)" }
+  func absolutePath(in folder: String) -> String { hasPrefix("/") ? self : "\(folder)/\(self)" }
 }

@@ -31,16 +31,16 @@ public actor Gateway {
 
   /// Conditions of its host, for one reader.
   public nonisolated let conditions: AsyncStream<Condition>
-  private nonisolated let told: AsyncStream<Condition>.Continuation
+  private nonisolated let conditionContinuation: AsyncStream<Condition>.Continuation
 
   /// Records for operators, clients and developers, for one reader.
   public nonisolated let log: AsyncStream<LogRecord>
-  private nonisolated let logged: AsyncStream<LogRecord>.Continuation
+  private nonisolated let logContinuation: AsyncStream<LogRecord>.Continuation
 
   private init(_ host: Host, _ store: Writer) {
-    (log, logged) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Log.waitingMax))
+    (log, logContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Log.waitingMax))
     // A reader that is behind gets the latest ones.
-    (conditions, told) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
+    (conditions, conditionContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
     self.host = host
     self.store = store
     reactor = host.reactor
@@ -88,7 +88,7 @@ public actor Gateway {
   }
 
   private func open(_ options: GatewayOptions, _ archive: Archive) async throws {
-    let core = try Core(host, archive, options, Log(options.logLevel, on: reactor, to: logged), self)
+    let core = try Core(host, archive, options, Log(options.logLevel, on: reactor, to: logContinuation), self)
     self.core = core
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
@@ -134,7 +134,7 @@ public actor Gateway {
   }
 
   /// Returns once the loop has run it: a gateway that hangs does not answer.
-  public func pulse() {}
+  public func waitForLoop() {}
 
   /// Graceful shutdown: takes nothing new, and lets requests, streams and resources that are under way end within the
   /// time; after that, stop the gateway. Clients are disconnected with a request to come back.
@@ -153,7 +153,7 @@ public actor Gateway {
     await store.close()
     core?.log.close()
     core = nil
-    told.finish()
+    conditionContinuation.finish()
   }
 
   /// The archive, for tests.
@@ -162,7 +162,7 @@ public actor Gateway {
   var placesReserved: Int { core?.reserved.count ?? 0 }
   var diskReserved: UInt64 { core?.diskRoom.reserved ?? 0 }
 
-  nonisolated func tell(_ condition: Condition) { told.yield(condition) }
+  nonisolated func report(_ condition: Condition) { conditionContinuation.yield(condition) }
 
   nonisolated func start(_ body: @escaping @Sendable (Core) async -> Void) {
     reactor.spawn { await self.run(body) }

@@ -11,7 +11,7 @@ struct Quarantine {
   init(in folder: String) { path = "\(folder)/\(Self.name)" }
 
   /// Moves a file here under its name and the time, and returns its path; nil if it cannot be moved.
-  func take(_ file: String) -> String? {
+  func add(_ file: String) -> String? {
     if mkdir(path, 0o700) != 0, errno != EEXIST { return nil }
     let (now, name) = (time(nil), file.split(separator: "/").last ?? "file")
     for number in 0..<Self.sameNameMax {
@@ -25,7 +25,7 @@ struct Quarantine {
   private static let sameNameMax = 10_000
 
   /// Removes files that have been there for `secondsMax`.
-  func forget(at now: Int = time(nil)) {
+  func removeExpired(at now: Int = time(nil)) {
     for name in Folder.names(in: path) {
       guard let since = name.split(separator: "-").first.flatMap({ Int($0) }), now - since > Self.secondsMax else {
         continue

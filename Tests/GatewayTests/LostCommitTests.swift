@@ -65,13 +65,13 @@ struct LostCommitTests {
     let quarantine = Quarantine(in: folder)
     for _ in 0..<2 {
       try Data().write(to: URL(filePath: "\(folder)/same"))
-      #expect(quarantine.take("\(folder)/same") != nil)
+      #expect(quarantine.add("\(folder)/same") != nil)
     }
     let now = Int(Date().timeIntervalSince1970)
     func count() throws -> Int { try files.contentsOfDirectory(atPath: quarantine.path).count }
-    quarantine.forget(at: now + Quarantine.secondsMax - 60)
+    quarantine.removeExpired(at: now + Quarantine.secondsMax - 60)
     #expect(try count() == 2)
-    quarantine.forget(at: now + Quarantine.secondsMax + 60)
+    quarantine.removeExpired(at: now + Quarantine.secondsMax + 60)
     #expect(try count() == 0)
   }
 }

@@ -80,8 +80,8 @@ struct SnapshotTests {
   private func put(_ numbers: ClosedRange<UInt64>, in collection: Collection) {
     for number in numbers {
       let json: JSON = ["id": .text("m\(number)"), "text": .text(String(repeating: "x", count: 1_000))]
-      collection.put(
-        lasting: Item(
+      collection.publishStored(
+        Item(
           id: "m\(number)", ordinal: number, owner: .gateway, facets: [:], bytes: json.bytes,
           position: Position(epoch: "abc", offset: number)))
     }

@@ -132,7 +132,7 @@ struct TransferTests {
         guard let session = core.sessions[bert.session] else { return }
         for known in session.present.values {
           known.state = .connected
-          core.offerAgain(to: known.member, in: session)
+          core.offerWaiting(to: known.member, in: session)
         }
       }
       _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")

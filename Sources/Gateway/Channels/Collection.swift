@@ -7,9 +7,9 @@ protocol Follower: AnyObject {
   func changed(_ collection: Collection)
   func ended(_ collection: Collection)
   /// The client has lost its access.
-  func dismissed()
+  func accessRevoked()
   /// The gateway is about to stop.
-  func released()
+  func gatewayStopping()
 }
 
 /// Items of one kind under one path, in the order in which they came, and the channel of their changes.
@@ -55,7 +55,7 @@ final class Collection {
   /// The stored history of a durable channel.
   private(set) weak var attic: (any Attic)?
   /// The ordinal of the last item that has left a durable channel, which is not published.
-  private(set) var lastLeft: UInt64 = 0
+  private(set) var lastEvictedOrdinal: UInt64 = 0
 
   init(
     path: String, number: Int, epoch: String, limits: Limits = Limits(), onDropped: @escaping (Int) -> Void = { _ in },
@@ -107,7 +107,7 @@ final class Collection {
     let item = Item(
       id: id, ordinal: before?.ordinal ?? offset, owner: owner, facets: facets, bytes: bytes, position: position)
     items.put(item)
-    tell(
+    publish(
       Change(
         offset: offset, owner: owner, id: id, bytes: bytes, facets: facets, facetsBefore: before?.facets))
     while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.first, oldest.id != id
@@ -122,7 +122,7 @@ final class Collection {
     offset += 1
     let id = "u\(offset)"
     let bytes = write(id)
-    tell(Change(offset: offset, owner: owner, id: id, bytes: bytes, facets: facets, facetsBefore: nil))
+    publish(Change(offset: offset, owner: owner, id: id, bytes: bytes, facets: facets, facetsBefore: nil))
     return bytes
   }
 
@@ -138,11 +138,11 @@ final class Collection {
 
   /// Publishes a stored change, with its number in the store. The removal of items for which there is no room is not
   /// published: they can still be read from the store.
-  func put(lasting item: Item) {
+  func publishStored(_ item: Item) {
     let isNew = item.ordinal == item.position.offset
     offset = item.position.offset
     if isNew || items[item.id] != nil { items.put(item) }
-    tell(
+    publish(
       Change(
         offset: offset, owner: item.owner, id: item.id, bytes: item.bytes, facets: item.facets,
         facetsBefore: isNew ? nil : item.facets))
@@ -151,13 +151,13 @@ final class Collection {
 
   private func makeRoom() {
     while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.first {
-      leave(oldest)
+      evict(oldest)
     }
   }
 
   /// Removes the items that are no longer stored.
   func forget(before ordinal: UInt64) {
-    while let oldest = items.first, oldest.ordinal < ordinal { leave(oldest) }
+    while let oldest = items.first, oldest.ordinal < ordinal { evict(oldest) }
   }
 
   /// Drops the changes up to an offset: a client that asks for older ones learns that they are gone.
@@ -167,9 +167,9 @@ final class Collection {
 
   private func dropOldestChange() { changesBytes -= changes.removeFirst().bytes?.count ?? 0 }
 
-  private func leave(_ oldest: Item) {
+  private func evict(_ oldest: Item) {
     _ = items.remove(oldest.id)
-    lastLeft = oldest.ordinal
+    lastEvictedOrdinal = oldest.ordinal
   }
 
   /// The ordinal of the first item that can be read without the store.
@@ -178,7 +178,7 @@ final class Collection {
   func remove(_ id: String) {
     guard let item = items.remove(id) else { return }
     offset += 1
-    tell(
+    publish(
       Change(offset: offset, owner: item.owner, id: id, bytes: nil, facets: nil, facetsBefore: item.facets))
   }
 
@@ -187,7 +187,7 @@ final class Collection {
     for item in Array(items.all) where item.owner == owner { remove(item.id) }
   }
 
-  private func tell(_ change: Change) {
+  private func publish(_ change: Change) {
     changes.append(change)
     changesBytes += change.bytes?.count ?? 0
     while changes.count > limits.changesMax || changesBytes > limits.changesBytesMax, changes.count > 1 {
@@ -296,17 +296,17 @@ final class Collection {
   func unfollow(_ follower: any Follower) { followers[ObjectIdentifier(follower)] = nil }
 
   /// Ends the followers of a client whose token is no longer valid.
-  func dismiss(_ id: ClientID) {
+  func endFollowers(of id: ClientID) {
     for (key, follower) in followers where follower.client.id == id {
       followers[key] = nil
-      follower.dismissed()
+      follower.accessRevoked()
     }
   }
 
   func count<Kind: Follower>(of kind: Kind.Type) -> Int { followers.values.count { $0 is Kind } }
 
   func release() {
-    for follower in followers.values { follower.released() }
+    for follower in followers.values { follower.gatewayStopping() }
   }
 
   func subscribe(_ socket: WebSocket) {

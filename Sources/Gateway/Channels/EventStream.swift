@@ -19,7 +19,7 @@ final class EventStream: Follower, BodySource {
   private var isDismissed = false
   private weak var core: Core?
   /// Whether a read from stored history is under way.
-  private var isLooking = false
+  private var isReading = false
 
   init(
     _ collection: Collection, _ listing: Listing, _ client: ClientView, _ recalled: Recalled? = nil,
@@ -32,12 +32,12 @@ final class EventStream: Follower, BodySource {
     // Browsers reconnect two seconds after a stream has ended.
     waiting = Pieces([Array("retry: 2000\n".utf8)])
     if let since = listing.since, let news = listing.news(of: collection, recalled) {
-      say("event: recovered\ndata: {\"recovered\":true,\"position\":\"\(since)\"}\n\n")
+      write("event: recovered\ndata: {\"recovered\":true,\"position\":\"\(since)\"}\n\n")
       // The changes that the channel has are read at the client's pace.
       if recalled == nil { position = since } else { take(news, keeping: reservation) }
     } else {
       var snapshot = listing.snapshot(of: collection, for: client)
-      say("event: snapshot\nid: \(position)\ndata: ")
+      write("event: snapshot\nid: \(position)\ndata: ")
       if let piece = snapshot.next() { waiting.append(piece) }
       self.snapshot = snapshot
     }
@@ -67,12 +67,12 @@ final class EventStream: Follower, BodySource {
   func changed(_ collection: Collection) { exchange?.wake() }
   func ended(_ collection: Collection) { exchange?.wake() }
 
-  func dismissed() {
+  func accessRevoked() {
     isDismissed = true
     exchange?.wake()
   }
 
-  func released() { dismissed() }
+  func gatewayStopping() { accessRevoked() }
 
   func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled {
     if waiting.isEmpty, !refill() { return .end }
@@ -89,11 +89,11 @@ final class EventStream: Follower, BodySource {
     if let snapshot = snapshot.take() {
       // The client discards an event that is not terminated.
       if snapshot.isTorn { return end() }
-      say("\n\n")
+      write("\n\n")
     }
-    while waiting.isEmpty, !isLooking {
-      tellDropped(collection.skipDropped(after: &position))
-      guard let changes = collection.changes(after: position) else { return lookBack() }
+    while waiting.isEmpty, !isReading {
+      writeDropNotice(collection.skipDropped(after: &position))
+      guard let changes = collection.changes(after: position) else { return beginHistoryRead() }
       if changes.isEmpty { return collection.isEnded ? end() : true }
       for change in changes.prefix(Self.changesPerPull) where waiting.count < Self.pullBytes { take(change) }
     }
@@ -101,27 +101,27 @@ final class EventStream: Follower, BodySource {
   }
 
   /// Begins a read from stored history; whether there is any.
-  private func lookBack() -> Bool {
+  private func beginHistoryRead() -> Bool {
     guard let core, collection.needsAttic(since: position) else { return end() }
-    isLooking = true
+    isReading = true
     // The stored changes take memory, so the read waits for a reservation.
     core.answers.reserve(History.changesBytesMax, for: client.id) { [self] reserved in
       guard case .success(let reservation) = reserved, exchange?.isOver == false, !isDismissed else {
-        return looked(nil, reservation: nil)
+        return finishHistoryRead(nil, reservation: nil)
       }
-      core.recall(collection, since: position) { [self] in looked($0, reservation: reservation) }
+      core.recall(collection, since: position) { [self] in finishHistoryRead($0, reservation: reservation) }
     }
     return true
   }
 
-  private func looked(_ news: News?, reservation: AnswerReservation?) {
-    isLooking = false
+  private func finishHistoryRead(_ news: News?, reservation: AnswerReservation?) {
+    isReading = false
     if let news { take(news, keeping: reservation) } else { isDismissed = true }
     exchange?.wake()
   }
 
-  private func tellDropped(_ count: Int) {
-    if count > 0 { say("event: dropped\nid: \(position)\ndata: {\"dropped\":\(count)}\n\n") }
+  private func writeDropNotice(_ count: Int) {
+    if count > 0 { write("event: dropped\nid: \(position)\ndata: {\"dropped\":\(count)}\n\n") }
   }
 
   private func take(_ news: News, keeping reservation: AnswerReservation?) {
@@ -130,7 +130,7 @@ final class EventStream: Follower, BodySource {
     if let reservation, !waiting.isEmpty { waiting.keep(reservation) }
   }
 
-  private func say(_ text: String) { waiting.append(Array(text.utf8)) }
+  private func write(_ text: String) { waiting.append(Array(text.utf8)) }
 
   private func take(_ change: Change) {
     position.offset = change.offset
@@ -142,7 +142,7 @@ final class EventStream: Follower, BodySource {
       waiting.append(
         bytes.count > Self.sharedBytesMin ? Pieces([head, bytes, Array(end)]) : Pieces([head + bytes + end]))
     case .del:
-      say("event: del\nid: \(position)\ndata: \(JSON.object([.init("id", .text(change.id))]).line)\n\n")
+      write("event: del\nid: \(position)\ndata: \(JSON.object([.init("id", .text(change.id))]).line)\n\n")
     }
   }
 

@@ -54,7 +54,7 @@ enum Owner: Hashable, Sendable {
   }
 
   /// Whether the client may change it, as far as its role lets it change anything.
-  func isRuled(by client: ClientView) -> Bool {
+  func isChangeable(by client: ClientView) -> Bool {
     switch self {
     case .client(let id): client.id == id
     case .gateway, .operators: client.role >= .operator

@@ -26,25 +26,25 @@ final class LongPoll: Follower {
     // The collection retains this object while it waits.
     collection.follow(self)
     exchange.onAbort = { self.finish() }
-    timer = reactor.schedule(after: .seconds(listing.wait)) { [unowned self] in tell() }
+    timer = reactor.schedule(after: .seconds(listing.wait)) { [unowned self] in respond() }
   }
 
   func changed(_ collection: Collection) {
-    if listing.isNews(collection, for: client) { return tell() }
+    if listing.isNews(collection, for: client) { return respond() }
     listing.since = collection.position
   }
 
-  func ended(_ collection: Collection) { tell() }
+  func ended(_ collection: Collection) { respond() }
 
-  func dismissed() {
+  func accessRevoked() {
     let answer = answer
     finish()
     answer?(.failure(Problem.unauthorized("the token was revoked: pair anew")))
   }
 
-  func released() { tell() }
+  func gatewayStopping() { respond() }
 
-  private func tell() {
+  private func respond() {
     let answer = answer
     finish()
     listing.wait = 0

@@ -40,7 +40,7 @@ struct Snapshot: Sequence, IteratorProtocol {
     position = collection.position
     var members = members + [.init("position", .text(position.description)), .init("recovered", .bool(false))]
     if let missed = collection.missed(since: since) { members.append(.init("missed", .number(missed))) }
-    if let oldest = collection.attic?.oldest?.id ?? collection.leftOut(for: client, where: filter) {
+    if let oldest = collection.attic?.oldest?.id ?? collection.oldestOmittedID(for: client, where: filter) {
       members.append(.init("oldest", .text(oldest)))
     }
     stage = .opening(members: JSON.object(members).bytes)
@@ -63,7 +63,7 @@ struct Snapshot: Sequence, IteratorProtocol {
       guard let first, let items = items(after: first.ordinal - 1, behind: Array(head)) else { return Pieces([head]) }
       return items
     case .items(let after):
-      if collection.lastLeft > after {
+      if collection.lastEvictedOrdinal > after {
         stage = .torn
         return nil
       }
@@ -88,7 +88,7 @@ struct Snapshot: Sequence, IteratorProtocol {
 
 extension Collection {
   /// The first item of all, where a snapshot has no room for it.
-  fileprivate func leftOut(for client: ClientView, where filter: [String: String]) -> String? {
+  fileprivate func oldestOmittedID(for client: ClientView, where filter: [String: String]) -> String? {
     guard count > Snapshot.itemsMax || bytes > Snapshot.bytesMax,
       let first = page(after: 0, atMost: 1, for: client, where: filter).items.first,
       let told = latest(Snapshot.itemsMax, bytes: Snapshot.bytesMax, for: client, where: filter).first

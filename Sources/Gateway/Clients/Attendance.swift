@@ -94,7 +94,7 @@ final class Attendance {
   }
 
   private func isHere(_ client: ClientID) -> Bool {
-    underWay[client] != nil || core.sockets.holds(client) || core.follows(client)
+    underWay[client] != nil || core.sockets.hasSocket(client) || core.follows(client)
   }
 
   private func returned(_ client: ClientID) {
@@ -108,7 +108,7 @@ final class Attendance {
     for model in peers {
       model.awaySince = moment.map(Timestamp.init)
       core.publish(model)
-      core.tell(age == nil ? "here" : "away", about: model.path, model.owner)
+      core.publishEvent(age == nil ? "here" : "away", about: model.path, model.owner)
       let peer = model.peer
       // A peer that is removed meanwhile is no longer visible.
       core.start { _ in try? await peer.setAway(since: moment) }

@@ -195,7 +195,7 @@ final class Clients {
     dropOldCodes()
     guard codes.count < limits.codesMax else {
       let end = codes.values.map(\.end).min() ?? steadyClock()
-      throw Problem.passing(
+      throw Problem.rateLimited(
         "\(codes.count) pairing codes are open: spend them, revoke some, or wait until they end",
         after: Int((end - steadyClock()).components.seconds) + 1, rule: "codes", limit: limits.codesMax)
     }
@@ -221,7 +221,7 @@ final class Clients {
     let now = steadyClock()
     if let refusal = guesses.refusal(of: way.source, at: now) {
       let seconds = Int(refusal.time.components.seconds) + 1
-      throw Problem.passing(
+      throw Problem.rateLimited(
         "too many wrong pairing codes came from here in the last minute: wait \(seconds) s, or pair on the machine itself",
         after: seconds, rule: "guesses", limit: refusal.limit)
     }

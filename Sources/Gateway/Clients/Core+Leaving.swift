@@ -9,7 +9,7 @@ extension Core {
   ///
   /// One transaction records the removal. The next start completes it if this process cannot.
   func revoke(_ id: ClientID) async throws {
-    guard clients.clients[id] != nil else { return await gone() }
+    guard clients.clients[id] != nil else { return await waitForRemovals() }
     try needStore("deleted")
     let owned = peers.values.filter { $0.owner == .client(id) }
     let entered = sessions.values.filter { $0.owner == .client(id) }
@@ -26,25 +26,25 @@ extension Core {
     let text = id.text
     guard archive.isLasting else {
       try await store.perform { try $0.removeClient(text) }
-      return letGo(of: id)
+      return removeState(of: id)
     }
-    guard await archive.settled(PendingWrite { try $0.removeClient(text) }, host, with: { letGo(of: id) }) else {
+    guard await archive.settled(PendingWrite { try $0.removeClient(text) }, host, with: { removeState(of: id) }) else {
       throw Problem(.unavailable, "the gateway stopped before the client was deleted: ask again once it is back")
     }
   }
 
-  private func letGo(of id: ClientID) {
+  private func removeState(of id: ClientID) {
     // Another request may have been faster.
     guard clients.revoke(id) != nil else { return }
     clientList.remove(id.text)
     sockets.close(of: id, .forbidden, "the token was revoked")
-    dismiss(id)
-    exports[id]?.cut()
+    endFollowers(of: id)
+    exports[id]?.abort()
     for peer in peers.values where peer.owner == .client(id) { remove(peer) }
     eventList.removeAll(of: .client(id))
     forget(id)
     attendance.forget(id)
     forgetDeeds(of: id)
-    tell("revoked", about: "/v1/clients/\(id)", .operators)
+    publishEvent("revoked", about: "/v1/clients/\(id)", .operators)
   }
 }

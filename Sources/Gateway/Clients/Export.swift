@@ -40,7 +40,7 @@ final class Export: BodySource {
   private var waiting: [UInt8] = []
   private var sent = 0
   private var lines = 0
-  private var isLooking = false
+  private var isReading = false
   private var end: Pulled?
 
   static func answer(_ client: ClientView, _ call: Call, _ exchange: Exchange, in core: Core) throws(Problem) {
@@ -53,12 +53,12 @@ final class Export: BodySource {
       "Content-Disposition", "attachment; filename*=UTF-8''\(Percent.encode("\(client.name).ndjson"))")
     if call.method == .head { return core.respond(response, to: exchange) }
     guard core.exports[client.id] == nil else {
-      throw Problem.passing(
+      throw Problem.rateLimited(
         "another export of this client is under way: let it end, or leave it", after: 1, rule: "exports", limit: 1)
     }
     let export = Export(client, exchange, core)
     core.exports[client.id] = export
-    exchange.onAbort = { export.over(.failed) }
+    exchange.onAbort = { export.finish(.failed) }
     response.body = .source(export, length: nil)
     core.respond(response, to: exchange)
   }
@@ -85,7 +85,7 @@ final class Export: BodySource {
   func pull(_ room: UnsafeMutableRawBufferPointer) -> Pulled {
     while sent == waiting.count {
       if let end { return end }
-      if isLooking { return .nothingYet }
+      if isReading { return .nothingYet }
       refill()
     }
     let count = min(room.count, waiting.count - sent)
@@ -95,12 +95,12 @@ final class Export: BodySource {
   }
 
   /// Ends the export of a client that has lost its access.
-  func cut() {
-    over(.failed)
+  func abort() {
+    finish(.failed)
     exchange?.wake()
   }
 
-  private func over(_ end: Pulled) {
+  private func finish(_ end: Pulled) {
     if self.end == nil { core.exports[client.id] = nil }
     self.end = self.end ?? end
   }
@@ -109,29 +109,29 @@ final class Export: BodySource {
 
   private func refill() {
     (waiting, sent) = ([], 0)
-    guard core.clients.isIn(client.id) else { return over(.failed) }
+    guard core.clients.isIn(client.id) else { return finish(.failed) }
     guard let chapter = chapters.last else { return beginSession() }
     guard let collection = core.collection(at: chapter.path) else { return endChapter() }
-    if collection.attic != nil { return look(chapter) }
+    if collection.attic != nil { return read(chapter) }
     let page = collection.page(after: chapter.after, atMost: Self.itemsMax, for: client, where: [:])
     write(page.items, hasMore: page.hasMore)
   }
 
-  private func look(_ chapter: Chapter) {
-    isLooking = true
+  private func read(_ chapter: Chapter) {
+    isReading = true
     let (client, number) = (client.id, number)
     core.start { core in
       // The page is nil where the disk cannot be read: the export is then incomplete.
       let page =
         try? await core.collection(at: chapter.path)?.attic?.page(
           after: chapter.after, atMost: Self.itemsMax, where: [:]) ?? ([], false)
-      if let export = core.exports[client], export.number == number { export.found(page) }
+      if let export = core.exports[client], export.number == number { export.finishRead(page) }
     }
   }
 
-  private func found(_ page: (items: [Item], hasMore: Bool)?) {
-    isLooking = false
-    guard let page else { return cut() }
+  private func finishRead(_ page: (items: [Item], hasMore: Bool)?) {
+    isReading = false
+    guard let page else { return abort() }
     write(page.items, hasMore: page.hasMore)
     exchange?.wake()
   }
@@ -139,7 +139,7 @@ final class Export: BodySource {
   private func beginSession() {
     guard let (id, messages) = sessions.popLast() else {
       write("end", ["lines": .number(lines + 1)])
-      return over(.end)
+      return finish(.end)
     }
     guard let session = core.sessions[id], let item = core.sessionList[id] else { return }
     write("session", item.bytes)

@@ -165,7 +165,7 @@ final class AnswerBudget {
       problem.retryAfter = 1
       return problem
     }
-    return .passing(
+    return .rateLimited(
       "another large answer for this client waits to be read, and a client has one at a time: read it, or ask for less",
       after: 1, rule: "largeAnswers", limit: 1)
   }

@@ -229,7 +229,7 @@ extension Problem {
 
   /// A limit that passes by itself: after so many seconds a retry makes sense. Where somebody has to make room, such as
   /// by deleting something, no time is given.
-  static func passing(
+  static func rateLimited(
     _ detail: String, after seconds: Int, rule: String? = nil, limit: Int? = nil
   ) -> Problem {
     var problem = Problem(.tooMany, detail, rule: rule, limit: limit)
@@ -242,7 +242,7 @@ extension Problem {
     headers = [Field(name: "Allow", value: methods)]
   }
 
-  static func nothing(_ what: String, _ id: String) -> Problem {
+  static func missing(_ what: String, _ id: String) -> Problem {
     Problem(.notFound, "there is no \(what) \(PlainName.of(id)) here, or it belongs to another client")
   }
 }

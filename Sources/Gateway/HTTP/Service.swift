@@ -92,12 +92,12 @@ final class Service: WebHandler {
   private func serve(_ asked: Asked, _ exchange: Exchange) throws(Problem) {
     exchange.tag = asked.route.number
     if let admitted = asked.admitted, core.clients.admits(admitted.holder) {
-      return gather(asked, admitted.call, exchange)
+      return collectBody(asked, admitted.call, exchange)
     }
     let holder = try core.access.bearer(of: exchange.head)
     let call = try call(asked, exchange.head, of: holder)
     asked.admitted = holder.map { Admitted($0, call) }
-    gather(asked, call, exchange)
+    collectBody(asked, call, exchange)
   }
 
   private func call(_ asked: Asked, _ head: Head, of holder: KnownTokens.Holder?) throws(Problem) -> Call {
@@ -121,7 +121,7 @@ final class Service: WebHandler {
     try core.access.checkOrigin(head)
   }
 
-  private func gather(_ asked: Asked, _ call: Call, _ exchange: Exchange) {
+  private func collectBody(_ asked: Asked, _ call: Call, _ exchange: Exchange) {
     if let client = call.client { exchange.traffic = core.clients.account(of: client.id)?.traffic }
     switch asked.route.body {
     case .none, .live:
@@ -149,9 +149,9 @@ final class Service: WebHandler {
     do {
       switch asked.route.work {
       case .now(let work):
-        answer(try core.once(call) { try work(core, call) }, exchange)
+        answer(try core.runIdempotently(call) { try work(core, call) }, exchange)
       case .collection(let facets, let work):
-        try look(try work(core, call), try Listing(call, facets: facets), call, exchange)
+        try readCollection(try work(core, call), try Listing(call, facets: facets), call, exchange)
       case .live(let work):
         if let client = call.client { core.attendance.serves(client.id, exchange) }
         try work(core, call, exchange)
@@ -220,12 +220,12 @@ final class Service: WebHandler {
   // MARK: Collections
 
   /// Reads changes that the channel no longer has from its stored history, once memory is reserved.
-  private func look(
+  private func readCollection(
     _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange,
     keeping reservation: AnswerReservation? = nil
   ) throws(Problem) {
     guard collection.needsAttic(listing) else {
-      return try show(collection, listing, call, exchange, nil, keeping: reservation)
+      return try respondWithCollection(collection, listing, call, exchange, nil, keeping: reservation)
     }
     guard let reservation else {
       return try wait(for: listing.atticBytesMax, collection, listing, call, exchange)
@@ -237,7 +237,7 @@ final class Service: WebHandler {
         guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
         let recalled = try await collection.recall(listing)
         guard let service = core.service, let exchange = service.take(number) else { return }
-        try service.show(collection, listing, call, exchange, recalled, keeping: reservation)
+        try service.respondWithCollection(collection, listing, call, exchange, recalled, keeping: reservation)
       } catch {
         let problem = Problem(wrapping: error)
         core.log.refused(problem, core.service?.name(of: number) ?? "a request", by: call.client)
@@ -256,14 +256,14 @@ final class Service: WebHandler {
       do throws(Problem) {
         let reservation = try reserved.get()
         guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
-        try look(collection, listing, call, exchange, keeping: reservation)
+        try readCollection(collection, listing, call, exchange, keeping: reservation)
       } catch {
         refuse(error, exchange, call.client)
       }
     }
   }
 
-  private func show(
+  private func respondWithCollection(
     _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange, _ recalled: Recalled?,
     keeping reservation: AnswerReservation?
   ) throws(Problem) {
@@ -281,7 +281,7 @@ final class Service: WebHandler {
     {
       return LongPoll(collection, listing, client, core.reactor).begin(exchange) { [self] listing in
         do throws(Problem) {
-          try show(collection, try listing.get(), call, exchange, nil, keeping: nil)
+          try respondWithCollection(collection, try listing.get(), call, exchange, nil, keeping: nil)
         } catch {
           refuse(error, exchange, call.client)
         }
@@ -300,10 +300,10 @@ final class Service: WebHandler {
   /// The same request mostly has the same response as before, which is cached.
   private func answer(_ reply: Reply, _ exchange: Exchange) {
     let asked = exchange.headContext.content as? Asked
-    if let told = asked?.told, told.reply.isSame(as: reply) { return core.give(told.response, to: exchange) }
+    if let told = asked?.told, told.reply.isSame(as: reply) { return core.send(told.response, to: exchange) }
     let response = response(for: reply, exchange.head)
     asked?.told = reply.bytesCount <= Self.toldBytesMax && reply.largeBytes == nil ? Told(reply, response) : nil
-    core.give(response, to: exchange)
+    core.send(response, to: exchange)
   }
 
   private func response(for reply: Reply, _ head: Head) -> Response {
@@ -338,7 +338,7 @@ final class Service: WebHandler {
   func responded(to exchange: Exchange, with status: Int) {
     let time = Reactor.now - exchange.began
     core.meters.answered(exchange.tag, with: status, after: time)
-    if core.log.tells(.debug) {
+    if core.log.includes(.debug) {
       core.log(
         .debug, for: .developer, "answered", core.name(of: exchange),
         [.init("status", .number(status)), .init("microseconds", .number(Int(time / 1_000)))])
@@ -394,11 +394,11 @@ extension Core {
   func respond(_ response: Response, to exchange: Exchange) {
     var response = response
     access.dress(&response, exchange.head)
-    give(response, to: exchange)
+    send(response, to: exchange)
   }
 
   /// Responds without adding them: the response has them already.
-  fileprivate func give(_ response: Response, to exchange: Exchange) {
+  fileprivate func send(_ response: Response, to exchange: Exchange) {
     var response = response
     if isDraining { response.closes = true }
     exchange.respond(response)

@@ -57,7 +57,7 @@ final class Upload: BodySink {
   func begin(_ exchange: Exchange, bytesMax: Int = .max) {
     self.exchange = exchange
     core.uploads[number] = self
-    exchange.onAbort = { [core, number] in core.uploads[number]?.left() }
+    exchange.onAbort = { [core, number] in core.uploads[number]?.abort() }
     exchange.readBody(bytesMax: bytesMax, into: self)
   }
 
@@ -160,7 +160,7 @@ final class Upload: BodySink {
   }
 
   /// Ends the upload of a client that has gone, or is cut off.
-  func left() {
+  func abort() {
     if !isFinishing, end() { target.gone() }
   }
 

@@ -29,7 +29,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
   private var messages: [MessageNote] = []
   private var works: [(work: () -> Void, giveUp: (any Error) -> Void)] = []
   /// Histories in which the delivery status of a message has changed.
-  private var restless: [History] = []
+  private var changedHistories: [History] = []
   /// The resources of those sessions, by the sessions' numbers.
   private var resources: [Int: [StoredResource]] = [:]
   private var nextNumber: Int
@@ -56,8 +56,8 @@ final class Archive: TransactionObserver, @unchecked Sendable {
       (try $0.sessions(), try $0.nextSessionNumber(), try $0.resources())
     }
     let archive = Archive(writer, in: folder, isLasting: isLasting, nextNumber: number)
-    archive.clearAway()
-    Quarantine(in: folder).forget()
+    archive.removeEndedSessions()
+    Quarantine(in: folder).removeExpired()
     archive.leftoverCount = Folder.sweep(
       Self.folders, of: folder, keeping: try await writer.perform { try $0.heldPaths() })
     archive.resources = Dictionary(grouping: resources, by: \.session)
@@ -104,16 +104,16 @@ final class Archive: TransactionObserver, @unchecked Sendable {
     messages = []
   }
 
-  func foundDamaged() {
+  func countDamaged() {
     damagedCount += 1
     onDamage()
   }
 
-  func isRestless(_ history: History) { restless.append(history) }
+  func addChanged(_ history: History) { changedHistories.append(history) }
 
   func takePendingWrites() -> [PendingWrite] {
-    for history in restless { history.noteFates() }
-    restless = []
+    for history in changedHistories { history.writeDeliveryStatuses() }
+    changedHistories = []
     noteMessages()
     defer { notes = [] }
     return notes
@@ -154,7 +154,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
     defer { (stored, resources) = ([:], [:]) }
     for session in own {
       guard let id = try? EndpointID(text: session.id) else { continue }
-      let files = (resources[session.number] ?? []).compactMap { $0.path?.found(in: folder) }
+      let files = (resources[session.number] ?? []).compactMap { $0.path?.absolutePath(in: folder) }
       end(id) { [folder] in
         for file in files { unlink(file) }
         Folder.remove("\(folder)/received/\(id.text)")
@@ -187,32 +187,33 @@ final class Archive: TransactionObserver, @unchecked Sendable {
         try $0.endSession(text)
       } settle: { [weak self] isStored in
         if isStored { discard() }
-        self?.clearAway()
+        self?.removeEndedSessions()
       })
   }
 
-  private func clearAway() {
+  private func removeEndedSessions() {
     // The next start does it where the writer refuses it.
     _ = writer.enqueue(
-      { [weak self] database in if try database.removeEndedSessions() { self?.clearAway() } }, answer: { _ in })
+      { [weak self] database in if try database.removeEndedSessions() { self?.removeEndedSessions() } },
+      answer: { _ in })
   }
 
   // MARK: Observed transactions
 
   func heard(_ message: Nearby.Message, in session: EndpointID) {
     switch message.mode {
-    case .reliable: histories[session]?.heard(message)
+    case .reliable: histories[session]?.receive(message)
     case .unreliable: onUnreliable(message, session)
     }
   }
 
   func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID) {
-    histories[session]?.settled(message, for: recipients, fate)
+    histories[session]?.updateDelivery(of: message, for: recipients, fate)
   }
 
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {
     let state = ResourceModel.State(after: reason).rawValue
-    let path = path?.named(from: folder)
+    let path = path?.relativePath(to: folder)
     note(PendingWrite { try $0.endTransfer(resource, state, at: path) })
   }
 }

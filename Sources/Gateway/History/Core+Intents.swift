@@ -44,19 +44,19 @@ extension Core {
   }
 
   /// Returns when the writes of a peer until now would survive a power cut.
-  func kept(of peer: PeerModel) async {
+  func waitForWrites(of peer: PeerModel) async {
     if isLasting(peer) { await archive.settled(PendingWrite { _ in }, host) }
   }
 
   /// Returns when the removals until now would survive a power cut. Returns at once where the disk is full: the client
   /// may be deleting to make room.
-  func gone() async {
+  func waitForRemovals() async {
     if archive.isLasting, !host.storeIsFailing { await archive.settled(PendingWrite { _ in }, host) }
   }
 
   /// The response to the deletion of a missing resource: it may have been deleted just before, and not durably yet.
-  func nothingThere() async -> Reply {
-    await gone()
+  func replyToMissing() async -> Reply {
+    await waitForRemovals()
     return .nothing
   }
 

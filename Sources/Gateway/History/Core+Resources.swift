@@ -35,7 +35,7 @@ extension Core {
   }
 
   /// Returns when the writes of the session until now would survive a power cut.
-  func stored(_ session: SessionModel) async {
+  func waitForWrites(of session: SessionModel) async {
     if session.stored != nil { await archive.settled(PendingWrite { _ in }, host) }
   }
 }
@@ -56,7 +56,7 @@ extension ResourceModel {
     if let digest { members.append(.init("sha256", .text(digest.base64))) }
     return StoredResource(
       id: id, session: session, settings: JSON.object(members).bytes, state: state.rawValue,
-      path: path?.named(from: folder), transfer: transfer)
+      path: path?.relativePath(to: folder), transfer: transfer)
   }
 
   /// Restores its state from before a restart.
@@ -70,7 +70,7 @@ extension ResourceModel {
       name, Other(member: member, peer: peer, name: displayName), isIncoming: settings["isIncoming"] == true,
       type: type, size: settings["size"]?.integer.map { UInt64($0) }, state, at: Timestamp(milliseconds: created),
       id: row.id)
-    path = row.path?.found(in: folder)
+    path = row.path?.absolutePath(in: folder)
     transfer = row.transfer
     problem = settings["problem"].flatMap(Problem.init(asKept:))
     digest = settings["sha256"]?.text.flatMap(ContentDigest.init(base64:))

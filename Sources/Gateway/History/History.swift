@@ -80,20 +80,21 @@ final class History: @unchecked Sendable {
     self.channel = channel
     self.owner = owner
     channel.begin(with: latest.map(item), at: offsetAtStart, attic: self)
-    for message in untold { channel.put(lasting: item(message)) }
+    for message in untold { channel.publishStored(item(message)) }
     untold = []
   }
 
   func item(_ message: StoredMessage) -> Item {
     Item(
       id: id(of: message), ordinal: message.ordinal, owner: owner,
-      facets: facets(message.sender, message.mode), bytes: message.isDamaged ? ruin(of: message) : message.json,
+      facets: facets(message.sender, message.mode),
+      bytes: message.isDamaged ? damagedPlaceholder(for: message) : message.json,
       position: Position(epoch: session.epoch, offset: message.changed))
   }
 
   /// A placeholder for a message whose stored text is damaged.
-  private func ruin(of message: StoredMessage) -> [UInt8] {
-    archive.foundDamaged()
+  private func damagedPlaceholder(for message: StoredMessage) -> [UInt8] {
+    archive.countDamaged()
     return JSON.object([
       .init("id", .text(id(of: message))), .init("from", .text(message.sender)),
       .init("displayName", ""), .init("mode", .text(message.mode)),
@@ -127,7 +128,7 @@ final class History: @unchecked Sendable {
 
   // MARK: New messages
 
-  func heard(_ message: Message) {
+  func receive(_ message: Message) {
     add(MessageText(message, from: text(of: message.from.peer)), named: nil, nil)
   }
 
@@ -143,7 +144,7 @@ final class History: @unchecked Sendable {
     }
     let number = try dispatch()
     var delivery = Delivery(to: recipients)
-    for (recipients, fate) in early[number] ?? [] { delivery.tell(fate, for: recipients) }
+    for (recipients, fate) in early[number] ?? [] { delivery.set(fate, for: recipients) }
     add(text, named: name, (number, delivery), settle)
   }
 
@@ -169,7 +170,7 @@ final class History: @unchecked Sendable {
   }
 
   /// The write is stored, or never will be.
-  fileprivate func settled(_ note: MessageNote, _ isStored: Bool) {
+  fileprivate func finishWrite(_ note: MessageNote, isStored: Bool) {
     guard isStored else {
       note.settle?(nil)
       return
@@ -177,25 +178,25 @@ final class History: @unchecked Sendable {
     let message = note.message
     if first == nil { first = message }
     let item = item(message)
-    if let channel { channel.put(lasting: item) } else { untold.append(message) }
+    if let channel { channel.publishStored(item) } else { untold.append(message) }
     note.settle?(item)
     prune(at: Timestamp(milliseconds: message.at))
   }
 
   // MARK: Delivery status
 
-  func settled(_ number: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus) {
+  func updateDelivery(of number: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus) {
     guard open[number] != nil else {
       if isDispatching { early[number, default: []].append((recipients, fate)) }
       return
     }
-    open[number]?.delivery.tell(fate, for: recipients)
-    if changed.isEmpty { archive.isRestless(self) }
+    open[number]?.delivery.set(fate, for: recipients)
+    if changed.isEmpty { archive.addChanged(self) }
     changed.insert(number)
   }
 
   /// Adds writes of the changed delivery statuses, as they are by now.
-  func noteFates() {
+  func writeDeliveryStatuses() {
     for number in changed.sorted() {
       guard let (before, delivery) = open[number] else { continue }
       var message = before
@@ -218,7 +219,9 @@ final class History: @unchecked Sendable {
   /// The removal runs apart from new writes, which do not wait for it: while nothing new is written.
   @discardableResult
   func prune(at now: Timestamp) -> Bool {
-    guard let first, !isPruning, isTooMuch(since: first, now), let reactor = archive.reactor else { return false }
+    guard let first, !isPruning, exceedsRetention(since: first, now), let reactor = archive.reactor else {
+      return false
+    }
     isPruning = true
     reactor.spawn { [weak self] in await self?.removeOldest(at: now) }
     return true
@@ -234,18 +237,18 @@ final class History: @unchecked Sendable {
     }
     isPruning = false
     guard let kept else { return }
-    leave(before: kept.oldest)
+    removeFromChannel(before: kept.oldest)
     // Recent changes stay for clients that were away for a moment, however little is kept, but not those past their
     // age.
     channel?.forgetChanges(through: kept.floor)
   }
 
-  private func leave(before oldest: StoredMessage?) {
+  private func removeFromChannel(before oldest: StoredMessage?) {
     first = oldest
     channel?.forget(before: oldest?.ordinal ?? .max)
   }
 
-  private func isTooMuch(since oldest: StoredMessage, _ now: Timestamp) -> Bool {
+  private func exceedsRetention(since oldest: StoredMessage, _ now: Timestamp) -> Bool {
     let (count, bytes) = (count - oldest.count + 1, total - oldest.total + oldest.json.count)
     let slack = min(Self.pruneStride, limits.count / 16)
     return count > limits.count + slack || bytes > limits.bytes + limits.bytes / Self.pruneStride
@@ -280,7 +283,7 @@ struct MessageNote {
     return PendingWrite { database in
       for row in rows { try database.keep(row.message, of: row.session) }
     } settle: { isStored in
-      for note in notes { note.history.settled(note, isStored) }
+      for note in notes { note.history.finishWrite(note, isStored: isStored) }
     }
   }
 }
@@ -316,7 +319,9 @@ extension History: Attic {
     }
     guard case .all(let messages, let through) = found else {
       // This result may arrive before it is known here that the removal is stored.
-      if case .gone(let oldest?) = found, let first, first.ordinal < oldest.ordinal { leave(before: oldest) }
+      if case .gone(let oldest?) = found, let first, first.ordinal < oldest.ordinal {
+        removeFromChannel(before: oldest)
+      }
       return nil
     }
     let changes = messages.map { message in

@@ -86,30 +86,30 @@ extension Core {
     guard lives(model.peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
     advertisers[model.id] = model
     publish(model)
-    tellStanding(of: model)
+    reportStatus(of: model)
   }
 
   func set(_ standing: Standing, of model: AdvertiserModel) {
     guard model.standing != standing else { return }
     model.standing = standing
     publish(model)
-    tellStanding(of: model)
+    reportStatus(of: model)
   }
 
-  private func tellStanding(of model: AdvertiserModel) {
-    tell(
+  private func reportStatus(of model: AdvertiserModel) {
+    report(
       model.standing, as: AdvertiserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
   }
 
   /// Announces nothing while it starts.
-  func tell(_ standing: Standing, as active: String, about path: String, _ owner: Owner, serviceType: String) {
+  func report(_ standing: Standing, as active: String, about path: String, _ owner: Owner, serviceType: String) {
     var members: [JSON.Member] = [.init("serviceType", .text(serviceType))]
     switch standing {
     case .starting: return
-    case .active: tell(active, about: path, owner, members)
+    case .active: publishEvent(active, about: path, owner, members)
     case .failed(let problem):
       members.append(.init("problem", problem.json))
-      tell("\(active)Failed", about: path, owner, members)
+      publishEvent("\(active)Failed", about: path, owner, members)
     }
   }
 
@@ -144,9 +144,9 @@ extension Core {
 
   func advertiser(_ id: String, for client: ClientView) throws(Problem) -> AdvertiserModel {
     guard let advertiser = advertisers[id], advertiser.peer.owner.isSeen(by: client) else {
-      throw .nothing("advertiser", id)
+      throw .missing("advertiser", id)
     }
-    guard advertiser.peer.owner.isRuled(by: client) else { throw .notYours() }
+    guard advertiser.peer.owner.isChangeable(by: client) else { throw .notYours() }
     return advertiser
   }
 }

@@ -50,7 +50,7 @@ extension Core {
     browsers[model.id] = model
     let (id, browser) = (model.id, model.browser)
     start { core in
-      for await event in browser.events { core.told(event, by: id) }
+      for await event in browser.events { core.handle(event, by: id) }
       if let model = core.browsers[id], model.until != .stopped, !core.isStopping { core.remove(model) }
     }
     start { core in
@@ -71,28 +71,28 @@ extension Core {
     guard model.standing != standing else { return }
     model.standing = standing
     publish(model)
-    tell(standing, as: BrowserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
+    report(standing, as: BrowserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
   }
 
-  private func told(_ event: BrowserEvent, by id: String) {
+  private func handle(_ event: BrowserEvent, by id: String) {
     guard let model = browsers[id] else { return }
     let owner = model.peer.owner
     switch event {
     case .found(let peer):
       publish(peer, in: model)
-      tell("found", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
+      publishEvent("found", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
     case .updated(let peer):
       let wasAway = model.present[peer.id]?.awaySince != nil
       publish(peer, in: model)
       let isAway = peer.awaySince != nil
-      tell(
+      publishEvent(
         wasAway == isAway ? "updated" : isAway ? "away" : "here", about: "\(model.found.path)/\(peer.id)", owner,
         [.init("displayName", .text(peer.name))])
     case .lost(let peer):
       model.present[peer.id] = nil
       model.awaySince[peer.id] = nil
       model.found.remove(peer.id.text)
-      tell("lost", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
+      publishEvent("lost", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
     }
   }
 
@@ -125,7 +125,7 @@ extension Core {
   }
 
   func browser(_ id: String, for client: ClientView) throws(Problem) -> BrowserModel {
-    guard let browser = browsers[id], browser.peer.owner.isSeen(by: client) else { throw .nothing("browser", id) }
+    guard let browser = browsers[id], browser.peer.owner.isSeen(by: client) else { throw .missing("browser", id) }
     return browser
   }
 }

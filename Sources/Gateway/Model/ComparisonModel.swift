@@ -47,14 +47,14 @@ extension Core {
   }
 
   /// The code of a comparison has come, whichever side began it.
-  func told(_ comparison: Comparison, in session: SessionModel) {
+  func handle(_ comparison: Comparison, in session: SessionModel) {
     guard let model = model(of: comparison, in: session) else {
       // Deleted before its code came: the other side must not wait.
       return start { _ in try? await comparison.conclude(matches: false) }
     }
     (model.comparison, model.state) = (comparison, .pending)
     publish(model, in: session)
-    tell(
+    publishEvent(
       "comparison", about: "\(session.comparisons.path)/\(model.id)", session.owner,
       [.init("displayName", .text(model.member.name))])
     let place = session.id

@@ -66,7 +66,7 @@ extension Core {
       default: .failed
       }
     publish(connection, in: session)
-    tell(
+    publishEvent(
       "connectionEnded", about: "\(session.connections.path)/\(id)", session.owner,
       [.init("state", .text(connection.state.rawValue))])
   }

@@ -27,7 +27,7 @@ struct ContentDigest: Hashable, Sendable {
   private static let algorithm = "sha-256"
 
   /// The digest in a `Repr-Digest` header; nil if it has only others.
-  static func told(by header: String) throws(Problem) -> ContentDigest? {
+  static func parse(header: String) throws(Problem) -> ContentDigest? {
     for member in header.split(separator: ",") {
       let parts = member.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " && $0 != "\t" } }
       guard parts.first?.lowercased() == algorithm else { continue }
@@ -116,16 +116,16 @@ extension Core {
   /// Whether the file's digest matches the recorded one.
   private func isSound(_ digest: ContentDigest, at path: String, of id: String, in place: String) -> Bool {
     guard let session = sessions[place], let model = session.resourceModels[id], model.path == path else { return true }
-    return hold(model, in: session, to: digest)
+    return verify(model, in: session, against: digest)
   }
 
   /// Compares the digest of the file with the known one, or records it. Returns false if they differ.
-  func hold(
-    _ model: ResourceModel, in session: SessionModel, to digest: ContentDigest, size: UInt64? = nil
+  func verify(
+    _ model: ResourceModel, in session: SessionModel, against digest: ContentDigest, size: UInt64? = nil
   ) -> Bool {
     if let known = model.digest, known != digest {
       let (there, stored) = (size.map(String.init) ?? "all", model.size.map(String.init) ?? "all")
-      foundDamaged(model, in: session, "its digest differs (\(there) bytes read, \(stored) stored)")
+      markDamaged(model, in: session, "its digest differs (\(there) bytes read, \(stored) stored)")
       return false
     }
     let isNews = model.digest == nil
@@ -136,13 +136,13 @@ extension Core {
   }
 
   /// Marks a resource as damaged: its file is moved to the quarantine, and is not served any more.
-  func foundDamaged(_ model: ResourceModel, in session: SessionModel, _ what: String) {
+  func markDamaged(_ model: ResourceModel, in session: SessionModel, _ what: String) {
     guard model.state != .damaged else { return }
     damagedFileCount += 1
     let (about, file) = ("\(session.resources.path)/\(model.id)", model.path ?? "")
     let (outgoing, wasOver) = (model.outgoing, model.isOver)
     // A file that cannot be moved stays, and is not served either.
-    if let path = model.path, let aside = Quarantine(in: options.folder).take(path) { model.path = aside }
+    if let path = model.path, let aside = Quarantine(in: options.folder).add(path) { model.path = aside }
     model.state = .damaged
     model.problem = .damagedFile
     model.waitsForMember = false
@@ -155,9 +155,9 @@ extension Core {
         .init("resource", .text(about)), .init("file", .text(file)), .init("what", .text(what)),
         .init("aside", .text(model.path ?? "")),
       ])
-    tell("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
+    publishEvent("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
     if !wasOver {
-      tellEnd(of: model, as: .damaged, in: session)
+      reportEnd(of: model, as: .damaged, in: session)
       start { _ in await outgoing?.cancel() }
     }
   }

@@ -10,7 +10,7 @@ extension Core {
 
   func diagnose() async throws -> JSON {
     guard !isDiagnosing else {
-      throw Problem.passing(
+      throw Problem.rateLimited(
         "somebody else is asking just now, and it takes some seconds: ask again", after: Self.diagnosisTimeMax)
     }
     isDiagnosing = true

@@ -18,7 +18,7 @@ extension Core {
   }
 
   /// Announces an unreliable message, which waits neither for the session's other events nor for the store.
-  func heard(_ message: Message, in session: EndpointID) {
+  func receiveUnreliable(_ message: Message, in session: EndpointID) {
     // The host is in the middle of its outputs.
     reactor.soon { [weak self] in
       guard let self, let model = sessions[session.text] else { return }

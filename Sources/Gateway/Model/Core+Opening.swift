@@ -20,23 +20,23 @@ extension Core {
         "sessions of a host with other keys are in the store, and wait there: put its keys back, and start again",
         [.init("sessions", .number(waitingCount))])
     }
-    tellWhatIsMissing()
+    reportLosses()
     prune()
     publishTrust()
     start { core in
-      for await condition in host.conditions { core.heed(condition) }
+      for await condition in host.conditions { core.handle(condition) }
     }
     start { core in
       for await advice in host.advice {
         core.log(.warning, for: .client, "advice", "\(advice)", [.init("peer", .text(advice.peer.text))])
-        core.tell(advice)
+        core.report(advice)
       }
     }
     addresses = await host.addresses
     try await openCertificate()
   }
 
-  private func tellWhatIsMissing() {
+  private func reportLosses() {
     if let loss = store.loss {
       log(
         .error, for: .operator, "lost",
@@ -64,26 +64,26 @@ extension Core {
     }
   }
 
-  func heed(_ condition: Condition) {
-    gateway?.tell(condition)
+  func handle(_ condition: Condition) {
+    gateway?.report(condition)
     switch condition {
     case .discoveryUnavailable(let cause, let cure):
       discoveryTrouble = (cause, cure)
-      tell(
+      publishEvent(
         "discoveryUnavailable", about: "/v1/gateway", .gateway,
         [.init("cause", .text(cause)), .init("cure", .text(cure))])
     case .discoveryAvailable:
       discoveryTrouble = nil
-      tell("discoveryAvailable", about: "/v1/gateway", .gateway)
+      publishEvent("discoveryAvailable", about: "/v1/gateway", .gateway)
     case .addresses(let addresses):
       self.addresses = addresses
       renewCertificate()
     case .notStored(let cause):
-      tell("notStored", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
-    case .storedAgain: tell("storedAgain", about: "/v1/gateway", .operators)
+      publishEvent("notStored", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
+    case .storedAgain: publishEvent("storedAgain", about: "/v1/gateway", .operators)
     case .conflict(let host):
       conflict = host
-      tell("conflict", about: "/v1/gateway", .operators, [.init("host", .text(host.text))])
+      publishEvent("conflict", about: "/v1/gateway", .operators, [.init("host", .text(host.text))])
     }
   }
 }

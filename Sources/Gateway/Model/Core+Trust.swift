@@ -38,7 +38,7 @@ extension Core {
 
   func identity(_ id: String) throws(Problem) -> Identity {
     guard let identity = host.identities.first(where: { $0.certificates.first?.id == id }) else {
-      throw .nothing("identity", id)
+      throw .missing("identity", id)
     }
     return identity
   }

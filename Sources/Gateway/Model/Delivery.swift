@@ -83,7 +83,7 @@ struct Delivery {
     return delivery
   }
 
-  mutating func tell(_ fate: DeliveryStatus, for members: [EndpointID]) {
+  mutating func set(_ fate: DeliveryStatus, for members: [EndpointID]) {
     for member in members {
       guard let place = place(of: member) else { continue }
       if recipients[place].state == .pending { pending -= 1 }
@@ -143,9 +143,9 @@ extension Core {
   /// Changes within this time are published together.
   private static let deliveryDelay: Duration = .milliseconds(20)
 
-  func told(_ fate: DeliveryStatus, for members: [Member], of receipt: Receipt.ID, in model: SessionModel) {
+  func handle(_ fate: DeliveryStatus, for members: [Member], of receipt: Receipt.ID, in model: SessionModel) {
     guard model.deliveries[receipt] != nil else { return }
-    model.deliveries[receipt]?.tell(fate, for: members.map(\.id))
+    model.deliveries[receipt]?.set(fate, for: members.map(\.id))
     if model.changedDeliveries.isEmpty {
       let id = model.id
       reactor.schedule(after: Self.deliveryDelay) { [weak self] in

@@ -54,7 +54,7 @@ extension Core {
     count(resource, of: owner, onDisk: resource.onDisk, awaited: resource.awaitedOnDisk)
   }
 
-  func countNoMore(_ resource: ResourceModel, of owner: Owner) { count(resource, of: owner, onDisk: 0, awaited: 0) }
+  func removeFromUse(_ resource: ResourceModel, of owner: Owner) { count(resource, of: owner, onDisk: 0, awaited: 0) }
 
   private func count(_ resource: ResourceModel, of owner: Owner, onDisk bytes: UInt64, awaited: UInt64) {
     diskUse.change(owner, from: resource.counted, to: bytes)
@@ -70,7 +70,7 @@ extension Core {
 
   /// Reserves quota and disk space for an upload's bytes before they are written, so that concurrent uploads stay
   /// within the limits.
-  func promise(_ resource: ResourceModel, upTo end: UInt64, in session: SessionModel) {
+  func reserveQuota(for resource: ResourceModel, upTo end: UInt64, in session: SessionModel) {
     if options.sabotage.contains(.reservesNothing) { return }
     resource.promised = max(resource.promised, end)
     recount(resource, in: session)
@@ -106,7 +106,7 @@ extension Core {
   }
 
   /// Reserves quota for the history of another session while that is open; throws if it is exceeded.
-  func promise(_ keeping: SessionWishes.Keeping, to owner: Owner) throws(Problem) {
+  func reserveQuota(_ keeping: SessionWishes.Keeping, for owner: Owner) throws(Problem) {
     let (bytes, bytesMax) = (keeping.onDisk, options.limits.historyBytesPerClient)
     let promised = historyUse[owner]
     guard bytes == 0 || promised <= bytesMax && bytes <= UInt64(bytesMax) - promised else {
@@ -117,12 +117,12 @@ extension Core {
     historyUse.change(owner, from: 0, to: bytes)
   }
 
-  func promiseNoMore(_ keeping: SessionWishes.Keeping, to owner: Owner) {
+  func releaseQuota(_ keeping: SessionWishes.Keeping, of owner: Owner) {
     historyUse.change(owner, from: keeping.onDisk, to: 0)
   }
 
   /// There is no room for it: tells its sender and its recipient.
-  func turnAway(_ resource: ResourceModel, in session: SessionModel, _ problem: Problem) {
+  func refuseForSpace(_ resource: ResourceModel, in session: SessionModel, _ problem: Problem) {
     let (incoming, isOffered) = (resource.incoming, resource.state == .offered)
     start { _ in
       if isOffered { await incoming?.decline() } else { await incoming?.cancel() }

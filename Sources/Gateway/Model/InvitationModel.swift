@@ -155,7 +155,7 @@ extension Core {
     model.invitation = invitation
     invitations[model.id] = model
     publish(model)
-    tell("invited", about: model.path, model.peer.owner, [.init("displayName", .text(invitation.name))])
+    publishEvent("invited", about: model.path, model.peer.owner, [.init("displayName", .text(invitation.name))])
     let id = model.id
     if advertiser.invitations == .accept {
       let owner = model.peer.owner
@@ -230,14 +230,14 @@ extension Core {
     model.problem = problem
     model.invitation = nil
     publish(model)
-    tell("invitationEnded", about: model.path, model.peer.owner, [.init("state", .text(state.rawValue))])
+    publishEvent("invitationEnded", about: model.path, model.peer.owner, [.init("state", .text(state.rawValue))])
   }
 
   func invitation(_ id: String, for client: ClientView) throws(Problem) -> InvitationModel {
     guard let invitation = invitations[id], invitation.peer.owner.isSeen(by: client) else {
-      throw .nothing("invitation", id)
+      throw .missing("invitation", id)
     }
-    guard invitation.peer.owner.isRuled(by: client) else { throw .notYours() }
+    guard invitation.peer.owner.isChangeable(by: client) else { throw .notYours() }
     return invitation
   }
 }

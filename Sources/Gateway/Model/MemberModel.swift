@@ -21,7 +21,7 @@ final class MemberModel {
   }
 
   /// Sets its present state; a member that has gone keeps its last known properties.
-  func stands(_ member: Member, _ state: MemberState) {
+  func update(_ member: Member, _ state: MemberState) {
     self.state = state
     if case .notConnected = state { return }
     if member.chain != self.member.chain { chain = .list(member.certificates.map(\.json)) }

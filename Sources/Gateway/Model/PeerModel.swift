@@ -40,8 +40,8 @@ extension Core {
   @discardableResult
   func add(_ peer: PeerModel) -> Item? {
     peers[peer.id] = peer
-    tell("peerAdded", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
-    for advice in earlyAdvice.filter({ $0.peer == peer.peer.id }) { tell(advice) }
+    publishEvent("peerAdded", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
+    for advice in earlyAdvice.filter({ $0.peer == peer.peer.id }) { report(advice) }
     earlyAdvice.removeAll { $0.peer == peer.peer.id }
     if case .client(let client) = peer.owner { attendance.watch(client) }
     return publish(peer)
@@ -54,12 +54,12 @@ extension Core {
   }
 
   /// Announces advice to those who see its peer. A name is advised on before its peer is stored and added here.
-  func tell(_ advice: Advice) {
+  func report(_ advice: Advice) {
     guard let peer = peers[advice.peer.text] else {
       earlyAdvice = earlyAdvice.suffix(Self.earlyAdviceMax - 1) + [advice]
       return
     }
-    tell(
+    publishEvent(
       "advice", about: peer.path, peer.owner,
       [.init("displayName", .text(peer.peer.name)), .init("text", .text(advice.description))])
   }
@@ -69,8 +69,8 @@ extension Core {
 
   /// The peer, if the client may act as it.
   func peer(_ id: String, for client: ClientView) throws(Problem) -> PeerModel {
-    guard let peer = peers[id], peer.owner.isSeen(by: client) else { throw .nothing("peer", id) }
-    guard peer.owner.isRuled(by: client) else {
+    guard let peer = peers[id], peer.owner.isSeen(by: client) else { throw .missing("peer", id) }
+    guard peer.owner.isChangeable(by: client) else {
       throw Problem(.forbidden, "this peer is the gateway's own: acting as it needs the role 'operator'", rule: "role")
     }
     return peer
@@ -100,7 +100,7 @@ extension Core {
     for session in sessions.values where session.peer === peer { remove(session) }
     for invitation in invitations.values where invitation.peer === peer { remove(invitation) }
     peerList.remove(peer.id)
-    tell("peerRemoved", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
+    publishEvent("peerRemoved", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
     let peer = peer.peer
     start { _ in await peer.remove() }
   }

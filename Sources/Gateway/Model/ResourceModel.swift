@@ -163,7 +163,7 @@ extension Core {
   }
 
   func resource(_ id: String, in session: SessionModel) throws(Problem) -> ResourceModel {
-    guard let resource = session.resourceModels[id] else { throw .nothing("resource", id) }
+    guard let resource = session.resourceModels[id] else { throw .missing("resource", id) }
     return resource
   }
 
@@ -174,7 +174,7 @@ extension Core {
   }
 
   func ended(_ id: String, in session: String, _ error: (any Error)?, path: String? = nil) {
-    if let session = sessions[session], goesOnLater(session) { return }
+    if let session = sessions[session], resumesAfterRestart(session) { return }
     guard sessions[session]?.resourceModels[id] != nil else {
       // It was completed while it was deleted.
       if let path { unlink(path) }
@@ -196,13 +196,13 @@ extension Core {
       resource.transfer = nil
       guard let session = sessions[session] else { return }
       if resource.isIncoming { learnDigest(of: resource, in: session) }
-      tellEnd(of: resource, as: resource.state, in: session)
+      reportEnd(of: resource, as: resource.state, in: session)
     }
   }
 
-  func tellEnd(of resource: ResourceModel, as state: ResourceModel.State, in session: SessionModel) {
+  func reportEnd(of resource: ResourceModel, as state: ResourceModel.State, in session: SessionModel) {
     meters.ended(.resource, resource.isIncoming ? .incoming : .outgoing, state.rawValue)
-    tell(
+    publishEvent(
       "resourceEnded", about: "\(session.resources.path)/\(resource.id)", session.owner,
       [.init("name", .text(resource.name)), .init("state", .text(state.rawValue))])
   }
@@ -223,7 +223,7 @@ extension Core {
       // It has grown: its size was not announced.
       try checkRoom(for: 0, of: session.owner)
     } catch {
-      turnAway(resource, in: session, error)
+      refuseForSpace(resource, in: session, error)
     }
   }
 
@@ -240,7 +240,7 @@ extension Core {
       resource.isUnderWay ? .transferring : .offered, at: Timestamp.now)
     model.transfer = resource.number
     guard (try? add(model, to: session)) != nil else { return await resource.decline() }
-    tell(
+    publishEvent(
       "resourceOffered", about: "\(session.resources.path)/\(model.id)", session.owner,
       [.init("name", .text(model.name)), .init("displayName", .text(model.other.name))])
     follow(resource, as: model, in: session)
@@ -253,7 +253,7 @@ extension Core {
       do {
         try accept(model, in: session, as: .rule(of: session.owner))
       } catch {
-        turnAway(model, in: session, error)
+        refuseForSpace(model, in: session, error)
       }
     }
     let (id, place) = (model.id, session.id)
@@ -297,7 +297,7 @@ extension Core {
     model.state = .transferring
     publish(model, in: session)
     guard let known = session.present[model.other.member], known.isConnected else {
-      return notOffered(
+      return deferOffer(
         model.id, in: session.id, Problem(.notConnected, "\(model.other.name) is not connected, and cannot take it"))
     }
     let member = known.member
@@ -307,13 +307,13 @@ extension Core {
         let outgoing = try await end.send(source, name: name, type: type, to: member)
         core.begun(outgoing, id, in: place)
       } catch {
-        core.notOffered(id, in: place, error)
+        core.deferOffer(id, in: place, error)
       }
     }
   }
 
   /// Lets a complete resource wait for its member, which is away for a while, or is not back since a restart.
-  private func notOffered(_ id: String, in place: String, _ error: any Error) {
+  private func deferOffer(_ id: String, in place: String, _ error: any Error) {
     guard Problem(wrapping: error).kind == .notConnected, let session = sessions[place], session.stored != nil,
       let model = session.resourceModels[id], !model.isOver, model.path != nil,
       session.present[model.other.member]?.isGone != true
@@ -332,7 +332,7 @@ extension Core {
 
   /// Offers complete resources that waited while their member was away or since a restart, and that the host does not
   /// know yet.
-  func offerAgain(to member: Member, in session: SessionModel) {
+  func offerWaiting(to member: Member, in session: SessionModel) {
     for model in waiting(for: member, in: session) {
       guard let path = model.path else { continue }
       model.waitsForMember = false
@@ -351,14 +351,14 @@ extension Core {
   }
 
   /// The member is gone: ends the resources that waited for it.
-  func giveUpOffers(to member: Member, in session: SessionModel) {
+  func cancelWaiting(to member: Member, in session: SessionModel) {
     for model in waiting(for: member, in: session) {
       ended(model.id, in: session.id, Problem(.notConnected, "\(model.other.name) is gone, and cannot take it"))
     }
   }
 
   /// Resumes a transfer from before a restart.
-  func goesOn(_ outgoing: OutgoingResource, in session: SessionModel) {
+  func resumeTransfer(_ outgoing: OutgoingResource, in session: SessionModel) {
     let model = session.resourceModels.values.first { model in
       !model.isIncoming && (model.transfer == outgoing.number || outgoing.file.map { $0 == model.path } ?? false)
     }
@@ -392,9 +392,9 @@ extension Core {
       if isOffered { await incoming?.decline() } else { await incoming?.cancel() }
       await outgoing?.cancel()
     }
-    if !model.isOver { tellEnd(of: model, as: isOffered ? .declined : .cancelled, in: session) }
+    if !model.isOver { reportEnd(of: model, as: isOffered ? .declined : .cancelled, in: session) }
     session.resourceModels[model.id] = nil
-    countNoMore(model, of: session.owner)
+    removeFromUse(model, of: session.owner)
     session.resources.remove(model.id)
     endUpload(to: model)
     forget(model)

@@ -164,9 +164,9 @@ extension Core {
     if wishes.trust != .any { options.trust = .ask(timeout: Self.decisionTime) }
     let keeping = try keeping(of: wishes, for: peer)
     try needRoom(for: peer, "opened")
-    try promise(keeping, to: peer.owner)
+    try reserveQuota(keeping, for: peer.owner)
     var isOpen = false
-    defer { if !isOpen { promiseNoMore(keeping, to: peer.owner) } }
+    defer { if !isOpen { releaseQuota(keeping, of: peer.owner) } }
     let session = try await peer.peer.openSession(options)
     guard lives(peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
     let now = Timestamp.now
@@ -183,7 +183,7 @@ extension Core {
     await keep(model)
     guard lives(model) else { throw Problem(.gone, "the peer was removed meanwhile") }
     begin(model)
-    tell("sessionOpened", about: model.path, model.owner)
+    publishEvent("sessionOpened", about: model.path, model.owner)
     return model
   }
 
@@ -196,15 +196,15 @@ extension Core {
     publish(model)
     let (id, session) = (model.id, model.session)
     start { core in
-      for await event in session.events { await core.told(event, in: id) }
+      for await event in session.events { await core.handle(event, in: id) }
       core.closed(id)
     }
     start { core in
-      for await state in session.adhocStates { core.adhocStands(Standing(state), in: id) }
+      for await state in session.adhocStates { core.adhocStateChanged(Standing(state), in: id) }
     }
   }
 
-  private func adhocStands(_ standing: Standing, in id: String) {
+  private func adhocStateChanged(_ standing: Standing, in id: String) {
     guard let model = sessions[id], model.adhoc != nil else { return }
     publish(model)
     for advertiser in advertisers.values where advertiser.invitations == .adhoc && advertiser.session == id {
@@ -229,11 +229,11 @@ extension Core {
   private func closed(_ id: String) {
     guard let model = sessions.removeValue(forKey: id) else { return }
     for resource in model.resourceModels.values {
-      countNoMore(resource, of: model.owner)
+      removeFromUse(resource, of: model.owner)
       endUpload(to: resource)
     }
-    promiseNoMore(model.keeping, to: model.owner)
-    if !goesOnLater(model) {
+    releaseQuota(model.keeping, of: model.owner)
+    if !resumesAfterRestart(model) {
       if model.stored == nil {
         discardFiles(of: model)
       } else {
@@ -242,11 +242,11 @@ extension Core {
     }
     sessionList.remove(id)
     for collection in model.collections { end(collection) }
-    tell("sessionClosed", about: model.path, model.owner)
+    publishEvent("sessionClosed", about: model.path, model.owner)
   }
 
   /// Whether it only seems to end: the gateway stops, and the session resumes after a restart.
-  func goesOnLater(_ model: SessionModel) -> Bool { isStopping && model.stored != nil }
+  func resumesAfterRestart(_ model: SessionModel) -> Bool { isStopping && model.stored != nil }
 
   private func discardFiles(of model: SessionModel) {
     for resource in model.resourceModels.values { resource.discard() }
@@ -257,61 +257,61 @@ extension Core {
 
   /// The session, if the client may see it.
   func session(_ id: String, for client: ClientView) throws(Problem) -> SessionModel {
-    guard let session = sessions[id], session.owner.isSeen(by: client) else { throw .nothing("session", id) }
+    guard let session = sessions[id], session.owner.isSeen(by: client) else { throw .missing("session", id) }
     return session
   }
 
   /// The session, if the client may act in it.
   func ownSession(_ id: String, for client: ClientView) throws(Problem) -> SessionModel {
     let session = try session(id, for: client)
-    guard session.owner.isRuled(by: client) else { throw .notYours() }
+    guard session.owner.isChangeable(by: client) else { throw .notYours() }
     return session
   }
 
   // MARK: Events
 
-  private func told(_ event: SessionEvent, in id: String) async {
+  private func handle(_ event: SessionEvent, in id: String) async {
     guard let model = sessions[id] else { return }
     switch event {
-    case .member(let member, let state): stands(member, state, model)
+    case .member(let member, let state): memberChanged(member, state, model)
     case .notConnected(let invitee, let reason): failed(invitee, reason, model)
     case .adhocEnded: await adhocEnded(in: model)
     case .suspended(let member, let isSuspended):
       guard let known = model.present[member.id.text] else { return }
       known.isSuspended = isSuspended
       publish(known, in: model)
-      tell(
+      publishEvent(
         "suspended", about: "\(model.members.path)/\(member.id)", model.owner,
         [.init("displayName", .text(member.name)), .init("suspended", .bool(isSuspended))])
     case .away(let member):
       guard let known = model.present[member.id.text] else { return }
       known.setAway(since: member.awaySince)
       publish(known, in: model)
-      tell(
+      publishEvent(
         known.awaySince == nil ? "here" : "away", about: "\(model.members.path)/\(member.id)", model.owner,
         [.init("displayName", .text(member.name))])
     case .message(let message): received(message, in: model)
     case .stream(let reader): opened(reader, in: model)
     case .resource(let resource): await offered(resource, in: model)
-    case .decision(let decision): await asked(decision, in: model)
-    case .sending(let resource): goesOn(resource, in: model)
-    case .comparison(let comparison): told(comparison, in: model)
-    case .fate(let receipt, let members, let fate): told(fate, for: members, of: receipt, in: model)
+    case .decision(let decision): await handle(decision: decision, in: model)
+    case .sending(let resource): resumeTransfer(resource, in: model)
+    case .comparison(let comparison): handle(comparison, in: model)
+    case .fate(let receipt, let members, let fate): handle(fate, for: members, of: receipt, in: model)
     case .undelivered(let members, let fate):
       for member in members {
-        tell(
+        publishEvent(
           "undelivered", about: "\(model.members.path)/\(member.id)", model.owner,
           [.init("displayName", .text(member.name)), .init("fate", .text("\(fate)"))])
       }
     }
   }
 
-  private func stands(_ member: Member, _ state: MemberState, _ model: SessionModel) {
+  private func memberChanged(_ member: Member, _ state: MemberState, _ model: SessionModel) {
     let id = member.id.text
     forgetInvitee(member.peer.text, in: model)
     let known = model.present[id] ?? MemberModel(member, state)
     model.present[id] = known
-    known.stands(member, state)
+    known.update(member, state)
     known.isSuspended = false
     known.setAway(since: member.awaySince)
     publish(known, in: model)
@@ -319,16 +319,16 @@ extension Core {
       // A member that nobody has accepted by an invitation is admitted because the session is open to all.
       if !known.wasIn, model.adhoc != nil { audit(.accepted, of: member, in: model) }
       known.wasIn = true
-      offerAgain(to: member, in: model)
+      offerWaiting(to: member, in: model)
     }
-    if known.isGone { giveUpOffers(to: member, in: model) }
+    if known.isGone { cancelWaiting(to: member, in: model) }
     var members: [JSON.Member] = [.init("displayName", .text(member.name))]
     if case .notConnected(let reason) = state {
       members.append(.init("reason", .text("\(reason)")))
       forgetOldMembers(of: model)
     }
     let word = state == .connected ? "connected" : state == .connecting ? "connecting" : "notConnected"
-    tell(word, about: "\(model.members.path)/\(id)", model.owner, members)
+    publishEvent(word, about: "\(model.members.path)/\(id)", model.owner, members)
     publish(model)
   }
 
@@ -341,7 +341,7 @@ extension Core {
     model.members.put(
       id, invitee.json(reason, isVerified: host.knownPeer(invitee.peer) != nil), owner: model.owner,
       facets: ["peer": id, "state": "notConnected"])
-    tell(
+    publishEvent(
       "notConnected", about: "\(model.members.path)/\(id)", model.owner,
       [.init("displayName", .text(invitee.name)), .init("reason", .text("\(reason)"))])
   }
@@ -376,9 +376,9 @@ extension Core {
 
   // MARK: Decisions
 
-  private func asked(_ decision: TrustDecision, in model: SessionModel) async {
+  private func handle(decision: TrustDecision, in model: SessionModel) async {
     if !decision.chain.isEmpty, let known = model.present[decision.member.id.text] {
-      known.stands(decision.member, known.state)
+      known.update(decision.member, known.state)
       publish(known, in: model)
     }
     switch model.wishes.trust {
@@ -401,7 +401,7 @@ extension Core {
         guard let model = core.sessions[place], model.decisions.removeValue(forKey: id) != nil else { return }
         model.certificates.remove(id)
       }
-      tell("decision", about: "\(model.certificates.path)/\(id)", model.owner)
+      publishEvent("decision", about: "\(model.certificates.path)/\(id)", model.owner)
     }
   }
 

@@ -61,7 +61,7 @@ extension Core {
   func add(_ stream: StreamModel, to session: SessionModel) -> Item? {
     session.streamModels[stream.id] = stream
     guard let item = publish(stream, in: session) else { return nil }
-    tell(
+    publishEvent(
       "streamOpened", about: "\(session.streams.path)/\(stream.id)", session.owner, [.init("name", .text(stream.name))])
     return item
   }
@@ -72,13 +72,13 @@ extension Core {
     meters.ended(.stream, stream.isIncoming ? .incoming : .outgoing, reason == .none ? "complete" : "\(reason)")
     if reason != .none { stream.reason = "\(reason)" }
     publish(stream, in: session)
-    tell(
+    publishEvent(
       "streamEnded", about: "\(session.streams.path)/\(id)", session.owner,
       [.init("name", .text(stream.name)), .init("reason", .text("\(reason)"))])
   }
 
   func stream(_ id: String, in session: SessionModel) throws(Problem) -> StreamModel {
-    guard let stream = session.streamModels[id] else { throw .nothing("stream", id) }
+    guard let stream = session.streamModels[id] else { throw .missing("stream", id) }
     return stream
   }
 }

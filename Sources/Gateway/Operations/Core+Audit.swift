@@ -60,7 +60,7 @@ extension Core {
     let new = number(deed, about: path, by: actor, members)
     // If the disk is full, the entry is in the log all the same.
     _ = store.enqueue({ [row = new.row] in try $0.add(row) }, answer: { _ in })
-    tell(new)
+    report(new)
   }
 
   /// Numbers an entry for a caller that stores it in the transaction of the action itself.
@@ -76,7 +76,7 @@ extension Core {
       row: StoredAuditEntry(number: lastDeed, entry: JSON.object(entry).bytes), deed: deed, path: path, entry: entry)
   }
 
-  func tell(_ new: NewDeed) {
+  func report(_ new: NewDeed) {
     let entry = JSON.object(new.entry)
     show(new.row, entry)
     trimDeeds(of: entry["by"]?.text ?? "")

@@ -43,7 +43,7 @@ extension Core {
         .warning, for: .operator, "cutOff", "the time to drain is over: what is under way is cut off",
         [.init("underWay", .number(workUnderWay))])
       // The received part of an upload is kept for a client that resumes.
-      for upload in Array(uploads.values) { upload.left() }
+      for upload in Array(uploads.values) { upload.abort() }
       let end = Reactor.now + Self.syncingMax
       repeat { await pass(Self.drainInterval) } while syncsUnderWay > 0 && Reactor.now < end
     }

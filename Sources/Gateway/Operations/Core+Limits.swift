@@ -55,7 +55,7 @@ extension Core {
       ("socketLagBytes", channel.ringBytesMax), ("socketMessagesLagBytes", Self.messagesRingBytesMax),
       ("streamSocketQueueBytes", StreamSocket.queuedBytesMax),
       ("streamSocketWaitingBytes", StreamSocket.waitingBytesMax),
-      ("streamSocketLastSeconds", StreamSocket.lastTime.wholeSeconds),
+      ("streamSocketLastSeconds", StreamSocket.lingerTimeout.wholeSeconds),
       ("socketQueuesBytes", web.socketQueuesBytesMax), ("socketShareBytes", web.socketShareBytesMax),
       ("pingSeconds", web.pingInterval.wholeSeconds), ("closingSeconds", web.closingTime.wholeSeconds),
       ("leavingSeconds", web.leavingTime.wholeSeconds),

@@ -82,10 +82,10 @@ extension Core {
     else { return }
     switch finding {
     case .read(let digest, let size):
-      let isSound = hold(model, in: session, to: digest, size: size)
+      let isSound = verify(model, in: session, against: digest, size: size)
       if !isSound { scrub.count(.file) }
     case .damaged(let what):
-      foundDamaged(model, in: session, what)
+      markDamaged(model, in: session, what)
       scrub.count(.file)
     case .unread(let why):
       log(
@@ -103,7 +103,7 @@ extension Core {
         .error, for: .operator, "damaged",
         "the database is damaged: the disk or memory may be failing; stop the gateway and restore a backup",
         [.init("what", .text(what)), .init("file", .text("\(options.folder)/\(Gateway.storeName)"))])
-      tell("storeDamaged", about: "/v1/gateway", .operators, [.init("cause", .text(what))])
+      publishEvent("storeDamaged", about: "/v1/gateway", .operators, [.init("cause", .text(what))])
     case .message(let number, let ordinal):
       scrub.count(.message)
       let session = sessions.values.first { $0.stored?.number == number }
@@ -111,7 +111,7 @@ extension Core {
         .error, for: .operator, "damaged",
         "a stored message is damaged: the disk or memory may be failing; restore a backup if it matters",
         [.init("session", .text(session?.path ?? "number \(number)")), .init("ordinal", .number(ordinal))])
-      if let session { tell("messageDamaged", about: session.messages.path, session.owner) }
+      if let session { publishEvent("messageDamaged", about: session.messages.path, session.owner) }
     }
   }
 

@@ -16,7 +16,7 @@ public struct GatewayBackup: Hashable, Sendable {
     -> GatewayBackup
   {
     do throws(PairingFailure) {
-      let json = try PairingTicket.answer(to: ["backup": .text(place)], in: folder, patience: hoursMax * 3_600)
+      let json = try PairingTicket.answer(to: ["backup": .text(place)], in: folder, timeout: hoursMax * 3_600)
       guard let sessions = json["sessions"]?.integer, let files = json["files"]?.integer else {
         throw .failed("the gateway gave no answer that is understood: it may be of another version")
       }
@@ -32,7 +32,7 @@ public struct GatewayBackup: Hashable, Sendable {
   private static func copy(_ folder: String, _ keys: String, to place: String) async throws(PairingFailure)
     -> GatewayBackup
   {
-    let writer = try Gateway.storeAtRest(in: folder)
+    let writer = try Gateway.openStoredDatabase(in: folder)
     do {
       let backup = try await make(writer, folder, keys, to: place)
       await writer.close()

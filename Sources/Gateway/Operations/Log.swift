@@ -28,15 +28,15 @@ final class Log {
     self.told = told
   }
 
-  func tells(_ level: LogRecord.Level) -> Bool { level <= self.level }
+  func includes(_ level: LogRecord.Level) -> Bool { level <= self.level }
 
   func callAsFunction(
     _ level: LogRecord.Level, for audience: LogRecord.Audience, _ event: String, _ text: @autoclosure () -> String,
     _ fields: @autoclosure () -> [LogRecord.Field] = []
   ) {
     records[level, default: 0] += 1
-    guard tells(level), isFew(level, audience, event) else { return }
-    tell(
+    guard includes(level), isFew(level, audience, event) else { return }
+    write(
       LogRecord(
         level, for: audience, event, Self.withoutTokens(text()),
         fields().map { field in
@@ -67,7 +67,7 @@ final class Log {
     for (event, said) in counts.sorted(by: { $0.key < $1.key }) {
       let left = said.count - (Self.repeatsMax[said.level] ?? 0)
       guard left > 0 else { continue }
-      tell(
+      write(
         LogRecord(
           said.level, for: said.audience, event, "\(left) more like this were left out within \(Self.window)",
           [.init("leftOut", .number(left))]))
@@ -75,7 +75,7 @@ final class Log {
     counts = [:]
   }
 
-  private func tell(_ record: LogRecord) {
+  private func write(_ record: LogRecord) {
     if lost > 0 {
       let warning = LogRecord(
         .warning, for: .operator, "logLost", "\(lost) lines were lost, since whoever reads this log was too slow",

@@ -34,7 +34,7 @@ public struct AdminReset: Hashable, Sendable {
   }
 
   private static func removeStored(_ folder: String, _ whose: Whose) async throws(PairingFailure) -> Int {
-    let writer = try Gateway.storeAtRest(in: folder)
+    let writer = try Gateway.openStoredDatabase(in: folder)
     do {
       let count = try await writer.perform { database in
         let stored = try database.clients().filter { Role(rawValue: $0.role).map(whose.covers) ?? true }

@@ -28,7 +28,7 @@ public enum PairingFailure: Error, Hashable, CustomStringConvertible {
 
 extension Gateway {
   /// Opens the store of a stopped gateway.
-  static func storeAtRest(in folder: String) throws(PairingFailure) -> Writer {
+  static func openStoredDatabase(in folder: String) throws(PairingFailure) -> Writer {
     let path = "\(folder)/\(storeName)"
     guard access(path, F_OK) == 0 else {
       if errno == EACCES { throw .othersFolder(folder: folder) }

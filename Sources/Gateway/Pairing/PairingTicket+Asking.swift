@@ -3,11 +3,11 @@ internal import Notation
 internal import Reactor
 
 extension PairingTicket {
-  static let patience = 10
+  static let timeout = 10
 
   /// Asks the gateway that runs on this machine with that folder. It blocks until the answer.
-  public static func asked(
-    of folder: String, role: String, scopes: [String] = []
+  public static func request(
+    from folder: String, role: String, scopes: [String] = []
   ) throws(PairingFailure) -> PairingTicket {
     var question: [JSON.Member] = [.init("role", .text(role))]
     if !scopes.isEmpty { question.append(.init("scopes", .list(scopes.map(JSON.text)))) }
@@ -16,11 +16,11 @@ extension PairingTicket {
 
   /// The gateway's answer to a local question.
   static func answer(
-    to question: JSON, in folder: String, patience: Int = PairingTicket.patience
+    to question: JSON, in folder: String, timeout: Int = PairingTicket.timeout
   ) throws(PairingFailure) -> JSON {
     let json: JSON
     do throws(SystemError) {
-      json = try ask(question.bytes + [UInt8(ascii: "\n")], folder, patience)
+      json = try ask(question.bytes + [UInt8(ascii: "\n")], folder, timeout)
     } catch {
       switch error.code {
       case ENOENT, ENOTDIR, ECONNREFUSED: throw .nobody(folder: folder)
@@ -41,8 +41,8 @@ extension PairingTicket {
       localURL: json["localURL"]?.text)
   }
 
-  private static func ask(_ question: [UInt8], _ folder: String, _ patience: Int) throws(SystemError) -> JSON {
-    let socket = try Descriptor.connected(toFolder: folder, named: PairingDesk.name, patience: patience)
+  private static func ask(_ question: [UInt8], _ folder: String, _ timeout: Int) throws(SystemError) -> JSON {
+    let socket = try Descriptor.connected(toFolder: folder, named: PairingDesk.name, patience: timeout)
     let answer = try socket.exchange(question, bytesMax: PairingDesk.lineBytesMax)
     return (try? JSON(parsing: answer)) ?? .null
   }

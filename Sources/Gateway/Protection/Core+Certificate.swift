@@ -18,7 +18,7 @@ extension Core {
       do {
         core.use(try await host.onDisk { try source.obtain(for: addresses) })
       } catch {
-        core.stay(because: Problem(wrapping: error).detail)
+        core.keepCertificate(because: Problem(wrapping: error).detail)
       }
     }
   }
@@ -41,17 +41,17 @@ extension Core {
       .info, for: .operator, isOther ? "authorityRenewed" : "certificateRenewed",
       isOther ? "the authority was made anew: devices must be made to trust it" : "HTTPS has a new certificate",
       [.init("fingerprint", .text(fingerprint))])
-    tell(
+    publishEvent(
       isOther ? "authorityRenewed" : "certificateRenewed", about: "/v1/gateway", .gateway,
       [.init("fingerprint", .text(fingerprint))])
   }
 
   /// Keeps the present certificate.
-  private func stay(because cause: String) {
+  private func keepCertificate(because cause: String) {
     if certificateTrouble == cause { return }
     certificateTrouble = cause
     log(.warning, for: .operator, "certificateNotRenewed", "the certificate of HTTPS cannot be renewed: \(cause)")
-    tell("certificateNotRenewed", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
+    publishEvent("certificateNotRenewed", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
   }
 
   /// The fingerprint that users compare: of the authority, which lasts, or of a certificate of the operator's.

@@ -42,7 +42,7 @@ extension Routes {
         let client = try call.need()
         let id = client.meant(by: call[0])
         guard id == client.id || client.role >= .operator, core.clients.clients[id] != nil else {
-          throw Problem.nothing("client", call[0])
+          throw Problem.missing("client", call[0])
         }
         return .json(core.queues(of: id))
       }),
@@ -101,7 +101,7 @@ extension Routes {
     let (client, token, spent) = try paired.get()
     try await core.keep(client, letInBy: spent.maker.map(Core.Actor.client) ?? .machine)
     core.meters.paired()
-    core.tell("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
+    core.publishEvent("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
     var members: [JSON.Member] = [
       .init("client", .text(client.id.text)), .init("name", .text(name)), .init("role", .text(client.role.rawValue)),
       .init("scopes", client.scopes.json),
@@ -185,7 +185,7 @@ extension Core {
       guard let self, clients.clients[client] != nil else { return }
       if clients.isIn(client) { return watch(client, until: end) }
       sockets.close(of: client, .forbidden, "the token has ended: pair anew")
-      dismiss(client)
+      endFollowers(of: client)
     }
   }
 
@@ -209,7 +209,7 @@ extension Core {
       throw Problem(.gone, "this client was deleted meanwhile: pair anew")
     }
     show(client)
-    tell(deed)
+    report(deed)
   }
 }
 

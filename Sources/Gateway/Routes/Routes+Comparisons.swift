@@ -55,7 +55,7 @@ extension Routes {
 
   private static func conclude(_ core: Core, _ call: Call) async throws -> Reply {
     let session = try core.ownSession(call[0], for: call.need())
-    guard let model = session.comparisonModels[call[1]] else { throw Problem.nothing("comparison", call[1]) }
+    guard let model = session.comparisonModels[call[1]] else { throw Problem.missing("comparison", call[1]) }
     try call.checkMatch(session.comparisons[model.id])
     var fields = try call.fields()
     let matches = try fields.bool("matches")

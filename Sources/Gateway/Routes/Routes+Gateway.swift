@@ -22,7 +22,7 @@ extension Routes {
 
   /// For people who follow the link of a problem, in a browser or by curl.
   private static func problem(_ call: Call, below base: BasePath) throws(Problem) -> Reply {
-    guard let kind = Problem.Kind(rawValue: call[0]) else { throw .nothing("problem", call[0]) }
+    guard let kind = Problem.Kind(rawValue: call[0]) else { throw .missing("problem", call[0]) }
     if MediaRange.names(call.headers["Accept"], "text/html") { return .page(kind.page(below: base)) }
     let text = "\(kind.title) (\(kind.status), \(kind.rawValue))\n\n\(kind.explanation)\n"
     return Reply(200, .bytes(Array(text.utf8), type: "text/plain; charset=utf-8"))

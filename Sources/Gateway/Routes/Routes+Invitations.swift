@@ -25,13 +25,13 @@ extension Routes {
       .delete, "/v1/invitations/{invitation}", .role(.member),
       .later { core, call in
         let client = try call.need()
-        guard core.invitations[call[0]] != nil else { return await core.nothingThere() }
+        guard core.invitations[call[0]] != nil else { return await core.replyToMissing() }
         let model = try core.invitation(call[0], for: client)
         try call.checkMatch(core.invitationList[model.id])
         let invitation = model.invitation
         core.remove(model)
         await invitation?.decline()
-        await core.gone()
+        await core.waitForRemovals()
         return .nothing
       }),
   ]
@@ -60,7 +60,7 @@ extension Routes {
       expiresAt: now + (timeout > .zero ? timeout : .seconds(30)))
     try core.needRoom(for: model.peer, "begun")
     let item = try core.send(model, from: session, timeout: timeout).orGone("invitation")
-    await core.kept(of: model.peer)
+    await core.waitForWrites(of: model.peer)
     return .created(item, at: model.path)
   }
 
@@ -107,7 +107,7 @@ extension Routes {
       throw Problem(.conflict, "an invitation that was made here can only be 'cancelled'", field: "state")
     }
     let item = try core.publish(model).orGone("invitation")
-    await core.kept(of: model.peer)
+    await core.waitForWrites(of: model.peer)
     return .item(item)
   }
 }

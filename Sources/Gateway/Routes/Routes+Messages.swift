@@ -22,7 +22,9 @@ extension Routes {
       .nowOrLater(
         { core, call in
           guard try core.mode(call) == .unreliable else { return try core.recall(call) }
-          return try core.once(call) { try core.sendUnreliably(call, in: core.ownSession(call[0], for: call.need())) }
+          return try core.runIdempotently(call) {
+            try core.sendUnreliably(call, in: core.ownSession(call[0], for: call.need()))
+          }
         },
         { core, call in
           let session = try core.ownSession(call[0], for: call.need())
@@ -50,12 +52,12 @@ extension Routes {
         let session = try core.session(call[0], for: call.need())
         if let item = session.messages[call[1]] { return try tell(item) }
         if session.history != nil { return nil }
-        throw Problem.nothing("message", call[1])
+        throw Problem.missing("message", call[1])
       },
       { core, call in
         let session = try core.session(call[0], for: call.need())
         guard let item = try await session.history?.item(call[1]) ?? session.messages[call[1]] else {
-          throw Problem.nothing("message", call[1])
+          throw Problem.missing("message", call[1])
         }
         return try tell(item)
       })

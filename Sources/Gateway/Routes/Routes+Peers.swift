@@ -47,11 +47,11 @@ extension Routes {
       .delete, "/v1/advertisers/{advertiser}", .role(.member),
       .later { core, call in
         let client = try call.need()
-        guard core.advertisers[call[0]] != nil else { return await core.nothingThere() }
+        guard core.advertisers[call[0]] != nil else { return await core.replyToMissing() }
         let advertiser = try core.advertiser(call[0], for: client)
         try call.checkMatch(core.advertiserList[advertiser.id])
         core.remove(advertiser)
-        await core.gone()
+        await core.waitForRemovals()
         return .nothing
       }),
 
@@ -70,12 +70,12 @@ extension Routes {
       .delete, "/v1/browsers/{browser}", .role(.member),
       .later { core, call in
         let client = try call.need()
-        guard core.browsers[call[0]] != nil else { return await core.nothingThere() }
+        guard core.browsers[call[0]] != nil else { return await core.replyToMissing() }
         let browser = try core.browser(call[0], for: client)
-        guard browser.peer.owner.isRuled(by: client) else { throw Problem.notYours() }
+        guard browser.peer.owner.isChangeable(by: client) else { throw Problem.notYours() }
         try call.checkMatch(core.browserList[browser.id])
         core.remove(browser)
-        await core.gone()
+        await core.waitForRemovals()
         return .nothing
       }),
     Route(
@@ -127,7 +127,7 @@ extension Routes {
       throw error
     }
     let model = PeerModel(peer, .client(client.id), lifetime, at: time)
-    if lifetime == .connection { core.sockets.wait(for: client.id) }
+    if lifetime == .connection { core.sockets.startGracePeriod(of: client.id) }
     return .created(try core.add(model).orGone("peer"), at: model.path)
   }
 
@@ -167,7 +167,7 @@ extension Routes {
     }
     if invitations == .adhoc, let opened = session.flatMap({ core.sessions[$0] }) { await core.keep(opened) }
     core.keep(model)
-    await core.kept(of: peer)
+    await core.waitForWrites(of: peer)
     return .created(try core.publish(model).orGone("advertiser"), at: model.path)
   }
 
@@ -204,7 +204,7 @@ extension Routes {
       core.keep(model)
     }
     let changed = try core.publish(model).orGone("advertiser")
-    if info != nil { await core.kept(of: model.peer) }
+    if info != nil { await core.waitForWrites(of: model.peer) }
     return .item(changed)
   }
 
@@ -229,7 +229,7 @@ extension Routes {
     core.begin(model)
     reservation.giveBack()
     core.keep(model)
-    await core.kept(of: peer)
+    await core.waitForWrites(of: peer)
     return .created(try core.publish(model).orGone("browser"), at: model.path)
   }
 }
@@ -237,7 +237,7 @@ extension Routes {
 extension Core {
   /// One thing of a collection, if the client may see it.
   func item(_ id: String, in collection: Collection, _ what: String, _ call: Call) throws(Problem) -> Reply {
-    guard let item = collection[id], item.owner.isSeen(by: try call.need()) else { throw .nothing(what, id) }
+    guard let item = collection[id], item.owner.isSeen(by: try call.need()) else { throw .missing(what, id) }
     return .item(item)
   }
 }

@@ -22,10 +22,10 @@ extension Routes {
       .delete, "/v1/sessions/{session}/resources/{resource}", .role(.member),
       .later { core, call in
         let session = try core.ownSession(call[0], for: call.need())
-        guard let resource = session.resourceModels[call[1]] else { return await core.nothingThere() }
+        guard let resource = session.resourceModels[call[1]] else { return await core.replyToMissing() }
         try call.checkMatch(session.resources[resource.id])
         core.cancel(resource, in: session)
-        await core.gone()
+        await core.waitForRemovals()
         return .nothing
       }),
     Route(.put, "/v1/sessions/{session}/resources/{resource}/content", .role(.member), body: .live, .live(upload)),
@@ -52,7 +52,7 @@ extension Routes {
       at: Timestamp.now)
     let item = try core.add(model, to: session)
     if let url { core.offer(model, .web(url), in: session) }
-    await core.stored(session)
+    await core.waitForWrites(of: session)
     return .created(session.resources[model.id] ?? item, at: "\(session.resources.path)/\(model.id)")
   }
 
@@ -82,7 +82,7 @@ extension Routes {
     }
     let item = try core.publish(model, in: session).orGone("resource")
     if answer == .declined { await model.incoming?.decline() }
-    await core.stored(session)
+    await core.waitForWrites(of: session)
     return .item(item)
   }
 
@@ -125,7 +125,7 @@ extension Routes {
       }
       isLast = complete == ["?1"]
     }
-    let told = try isLast ? call.headers["Repr-Digest"].flatMap { try ContentDigest.told(by: $0) } : nil
+    let told = try isLast ? call.headers["Repr-Digest"].flatMap { try ContentDigest.parse(header: $0) } : nil
     // Refused early: the client must not send for hours in vain, or lose the bytes that are here.
     let length = call.headers["Content-Length"].flatMap(UInt64.init) ?? 0
     guard start <= bytesMax, length <= bytesMax - start else {
@@ -157,7 +157,7 @@ extension Routes {
         admit: { (count) throws(Problem) in
           guard core.lives(model, in: session) else { throw .goneResource }
           try core.checkRoom(for: model, upTo: model.uploaded + UInt64(count), of: session.owner)
-          core.promise(model, upTo: model.uploaded + UInt64(count), in: session)
+          core.reserveQuota(for: model, upTo: model.uploaded + UInt64(count), in: session)
         },
         write: { [host = core.host] piece in try await host.onDisk { try spool.write(piece) } },
         wrote: { count in
@@ -168,14 +168,14 @@ extension Routes {
         finish: { core in
           try await core.sync(spool, of: id, in: place)
           if isWhole { try await core.checkRestored(id, in: place) }
-          let digest: ContentDigest? = if let told { try await core.held(told, path) } else { nil }
+          let digest: ContentDigest? = if let told { try await core.verifiedDigest(told, path) } else { nil }
           guard let session = core.sessions[place], let model = session.resourceModels[id] else {
             throw Problem.goneResource
           }
           model.digest = digest
           if digest != nil { model.soundness = .sound }
           if isWhole { try core.uploaded(model, in: session) }
-          await core.stored(session)
+          await core.waitForWrites(of: session)
         },
         finished: {
           core.uploadEnded(to: model, in: session)
@@ -187,7 +187,7 @@ extension Routes {
         },
         gone: ended))
     model.upload = upload.number
-    core.promise(model, upTo: start + length, in: session)
+    core.reserveQuota(for: model, upTo: start + length, in: session)
     upload.begin(exchange, bytesMax: Int(clamping: bytesMax - min(bytesMax, model.uploaded)))
   }
 
@@ -261,7 +261,7 @@ extension Core {
       .error, for: .operator, "damaged",
       "a file that was uploaded in part before the last start is damaged: the disk or memory may be failing",
       [.init("resource", .text(about)), .init("file", .text(path))])
-    tell("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
+    publishEvent("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
     model.discard()
     (model.uploaded, model.uploadedForGood, model.record) = (0, 0, UploadRecord())
     var problem = Problem(
@@ -273,7 +273,7 @@ extension Core {
   }
 
   /// The client's digest, if the file has the same.
-  fileprivate func held(_ told: ContentDigest, _ path: String) async throws -> ContentDigest {
+  fileprivate func verifiedDigest(_ told: ContentDigest, _ path: String) async throws -> ContentDigest {
     let digest = try await host.digest(of: path)
     guard digest == told else {
       throw Problem(

@@ -17,11 +17,11 @@ extension Routes {
       .delete, "/v1/sessions/{session}", .role(.member),
       .later { core, call in
         let client = try call.need()
-        guard core.sessions[call[0]] != nil else { return await core.nothingThere() }
+        guard core.sessions[call[0]] != nil else { return await core.replyToMissing() }
         let session = try core.ownSession(call[0], for: client)
         try call.checkMatch(core.sessionList[session.id])
         core.remove(session)
-        await core.gone()
+        await core.waitForRemovals()
         return .nothing
       }),
 
@@ -46,7 +46,7 @@ extension Routes {
         }
         try call.checkMatch(session.members[call[1]])
         try await session.session.remove(known.member, ban: ban)
-        await core.gone()
+        await core.waitForRemovals()
         return .nothing
       }),
 
@@ -188,7 +188,7 @@ extension Routes {
     guard let verdict else { throw fields.missing("decision") }
     try call.checkMatch(session.certificates[call[1]])
     guard let decision = session.decisions.removeValue(forKey: call[1]) else {
-      throw Problem.nothing("decision", call[1])
+      throw Problem.missing("decision", call[1])
     }
     session.certificates.remove(call[1])
     core.audit(

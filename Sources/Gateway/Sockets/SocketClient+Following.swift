@@ -22,7 +22,7 @@ final class Following {
 /// channel itself has the rest.
 extension SocketClient {
   /// The limit on queued bytes at which more is read: many clients may reconnect at once.
-  private static let leadBytes = 1 << 20
+  private static let sendAheadBytes = 1 << 20
 
   func follow(_ collection: Collection, _ since: Position?, _ id: JSON, _ view: ClientView) {
     let following = Following(collection)
@@ -91,7 +91,7 @@ extension SocketClient {
       send([frame], keeping: reservation)
       following.told = snapshot.position.offset
     }
-    goOn(following, view, keeping: reservation)
+    sendNextChanges(following, view, keeping: reservation)
   }
 
   /// Sends large frames without a copy, together with their reservation.
@@ -132,14 +132,14 @@ extension SocketClient {
     send(frames, keeping: reservation)
   }
 
-  private func goOn(_ following: Following, _ view: ClientView, keeping reservation: AnswerReservation?) {
+  private func sendNextChanges(_ following: Following, _ view: ClientView, keeping reservation: AnswerReservation?) {
     guard let socket, !isClosing else { return }
     let collection = following.collection
     if let news = collection.news(since: following.position) {
       tell(news, following, view, keeping: reservation)
       return collection.subscribe(socket)
     }
-    guard socket.queuedBytes < Self.leadBytes else {
+    guard socket.queuedBytes < Self.sendAheadBytes else {
       following.isWaiting = true
       return socket.requestWritable()
     }
@@ -154,16 +154,16 @@ extension SocketClient {
             .lagging, "what comes next is kept no more: reconnect, and subscribe with the last position")
         }
         client.tell(news, following, view, keeping: reservation)
-        client.goOn(following, view, keeping: reservation)
+        client.sendNextChanges(following, view, keeping: reservation)
       }
     }
   }
 
-  func followOn(_ socket: WebSocket) {
+  func resumeSubscriptions(_ socket: WebSocket) {
     guard let view else { return }
     for following in subscriptions.values where following.isWaiting {
       following.isWaiting = false
-      goOn(following, view, keeping: nil)
+      sendNextChanges(following, view, keeping: nil)
     }
   }
 }

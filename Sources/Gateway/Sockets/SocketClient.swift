@@ -14,10 +14,10 @@ final class SocketClient: SocketOwner {
   private(set) var view: ClientView?
   private(set) weak var socket: WebSocket?
   var subscriptions: [String: Following] = [:]
-  private var patience: Timer?
+  private var connectDeadline: Timer?
   private var requestsUnderWay = 0
   /// Frames received while its answers wait unread.
-  private var unheard: ArraySlice<[UInt8]> = []
+  private var pendingFrames: ArraySlice<[UInt8]> = []
   private var account: ClientAccount?
   /// Whether it waits in the fair queue.
   private var waitsForTurn = false
@@ -37,17 +37,17 @@ final class SocketClient: SocketOwner {
     socket.queuedBytesMax = Self.queuedBytesMax
     socket.resumeBytes = Self.unreadBytesMax / 2
     core.sockets.add(self, socket)
-    patience = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
-      patience = nil
+    connectDeadline = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
+      connectDeadline = nil
       close(.silence, "nothing was said in time: send 'connect' first")
     }
   }
 
   func closed(_ socket: WebSocket, _ code: UInt16) {
     core.meters.closed(code)
-    unheard = []
-    if let patience { core.reactor.cancel(patience) }
-    patience = nil
+    pendingFrames = []
+    if let connectDeadline { core.reactor.cancel(connectDeadline) }
+    connectDeadline = nil
     for following in subscriptions.values { following.collection.unsubscribe(socket) }
     subscriptions = [:]
     core.sockets.remove(socket)
@@ -95,27 +95,27 @@ final class SocketClient: SocketOwner {
     guard kind == .text else { return close(.badFrame, "binary frames are not agreed on: send text") }
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) where !isClosing {
       let line = Array(UnsafeRawBufferPointer(rebasing: line))
-      if unheard.isEmpty, mayHear(from: socket) { takeTurn(line) } else { unheard.append(line) }
+      if pendingFrames.isEmpty, canRunFrame(from: socket) { takeTurn(line) } else { pendingFrames.append(line) }
     }
-    goOn(socket)
+    runFrames(of: socket)
   }
 
   /// Whether the client reads its answers, and has a share of this turn left.
-  private func mayHear(from socket: WebSocket) -> Bool {
+  private func canRunFrame(from socket: WebSocket) -> Bool {
     socket.queuedBytes <= Self.unreadBytesMax && (account.map(core.fairQueue.admits) ?? true)
   }
 
   private func takeTurn(_ line: [UInt8]) {
-    if let account { core.fairQueue.run(account) { hear(line) } } else { hear(line) }
+    if let account { core.fairQueue.run(account) { handleFrame(line) } } else { handleFrame(line) }
   }
 
   /// Runs received frames, or waits for the client to read, or for its turn; meanwhile the socket is not read.
-  private func goOn(_ socket: WebSocket) {
+  private func runFrames(of socket: WebSocket) {
     if waitsForTurn || isClosing { return }
-    while mayHear(from: socket), !isClosing, let line = unheard.popFirst() { takeTurn(line) }
-    let isHeldBack = socket.queuedBytes > Self.unreadBytesMax
-    if isHeldBack { socket.requestWritable() } else if !unheard.isEmpty { waitForTurn() }
-    let reads = unheard.isEmpty && !isHeldBack
+    while canRunFrame(from: socket), !isClosing, let line = pendingFrames.popFirst() { takeTurn(line) }
+    let isBackpressured = socket.queuedBytes > Self.unreadBytesMax
+    if isBackpressured { socket.requestWritable() } else if !pendingFrames.isEmpty { waitForTurn() }
+    let reads = pendingFrames.isEmpty && !isBackpressured
     if socket.isReading != reads, !isClosing { socket.isReading = reads }
   }
 
@@ -125,17 +125,17 @@ final class SocketClient: SocketOwner {
     core.fairQueue.add(account) { [weak self] in
       guard let self else { return }
       waitsForTurn = false
-      if !isClosing, let line = unheard.popFirst() { hear(line) }
-      if let socket { goOn(socket) }
+      if !isClosing, let line = pendingFrames.popFirst() { handleFrame(line) }
+      if let socket { runFrames(of: socket) }
     }
   }
 
   func writable(_ socket: WebSocket) {
-    goOn(socket)
-    followOn(socket)
+    runFrames(of: socket)
+    resumeSubscriptions(socket)
   }
 
-  private func hear(_ line: [UInt8]) {
+  private func handleFrame(_ line: [UInt8]) {
     var id = JSON.null
     do {
       let json: JSON
@@ -203,9 +203,9 @@ final class SocketClient: SocketOwner {
     self.view = view
     account = core.clients.account(of: view.id)
     socket?.traffic = account?.traffic
-    core.sockets.came(view.id)
-    if let patience { core.reactor.cancel(patience) }
-    patience = nil
+    core.sockets.endGracePeriod(of: view.id)
+    if let connectDeadline { core.reactor.cancel(connectDeadline) }
+    connectDeadline = nil
     return [
       "client": .text(view.id.text), "name": .text(view.name), "role": .text(view.role.rawValue),
       "scopes": view.scopes.json,
@@ -280,7 +280,7 @@ final class SocketClient: SocketOwner {
     let headers = try request.dictionary("headers", max: 16) ?? [:]
     try request.end()
     guard requestsUnderWay < core.options.limits.requestsPerSocket else {
-      throw Problem.passing(
+      throw Problem.rateLimited(
         "\(core.options.limits.requestsPerSocket) requests are under way on this WebSocket", after: 1,
         limit: core.options.limits.requestsPerSocket)
     }
@@ -294,9 +294,9 @@ final class SocketClient: SocketOwner {
       over: Way(head))
     try core.access.check(call, route)
     switch route.work {
-    case .now(let work): say(id, try core.once(call) { try work(core, call) })
+    case .now(let work): say(id, try core.runIdempotently(call) { try work(core, call) })
     case .collection(let facets, let work):
-      try look(try work(core, call), try Listing(call, facets: facets), call, id, view)
+      try readCollection(try work(core, call), try Listing(call, facets: facets), call, id, view)
     case .later(let work):
       if let reply = try core.recall(call) { return say(id, reply) }
       later(call, id, work)
@@ -318,8 +318,8 @@ final class SocketClient: SocketOwner {
     return (parsed, match, route)
   }
 
-  /// Reads a collection as HTTP does (`Service.look`).
-  private func look(
+  /// Reads a collection as HTTP does (`Service.readCollection`).
+  private func readCollection(
     _ collection: Collection, _ listing: Listing, _ call: Call, _ id: JSON, _ view: ClientView,
     keeping reservation: AnswerReservation? = nil
   ) throws(Problem) {
@@ -333,7 +333,7 @@ final class SocketClient: SocketOwner {
           guard let collection = client.core.collection(at: path) else {
             throw Problem(.gone, "the session was left meanwhile")
           }
-          try client.look(collection, listing, call, id, view, keeping: reservation)
+          try client.readCollection(collection, listing, call, id, view, keeping: reservation)
         } catch {
           client.core.log.refused(error, "a frame of a WebSocket", by: view)
           client.say(.problem, id, error.json)

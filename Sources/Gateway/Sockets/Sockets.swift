@@ -51,11 +51,11 @@ final class Sockets {
   func remove(_ socket: WebSocket) {
     guard let client = clients.removeValue(forKey: ObjectIdentifier(socket))?.view?.id else { return }
     core.attendance.left(client)
-    wait(for: client)
+    startGracePeriod(of: client)
   }
 
   /// Starts a client's grace period: without a new WebSocket in time its connection peers are removed.
-  func wait(for client: ClientID) {
+  func startGracePeriod(of client: ClientID) {
     guard absences[client] == nil, !clients.values.contains(where: { $0.view?.id == client }) else { return }
     absences[client] = core.reactor.schedule(after: core.options.graceTime) { [weak self] in
       guard let self else { return }
@@ -64,12 +64,12 @@ final class Sockets {
     }
   }
 
-  func came(_ client: ClientID) {
+  func endGracePeriod(of client: ClientID) {
     if let absence = absences.removeValue(forKey: client) { core.reactor.cancel(absence) }
   }
 
   /// Whether a client has a WebSocket, of either kind.
-  func holds(_ client: ClientID) -> Bool {
+  func hasSocket(_ client: ClientID) -> Bool {
     clients.values.contains { $0.view?.id == client } || streams.values.contains { $0.view?.id == client }
   }
 

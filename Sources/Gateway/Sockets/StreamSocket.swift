@@ -15,7 +15,7 @@ final class StreamSocket: SocketOwner {
   /// Limit on a client's received bytes that are not written yet.
   static let waitingBytesMax = 256 << 10
   /// Lingering close: the time in which a slow client can read the last queued bytes.
-  static let lastTime: Duration = .seconds(60)
+  static let lingerTimeout: Duration = .seconds(60)
   /// The only text is `{"token": "…"}`.
   private static let textBytesMax = 1 << 10
 
@@ -35,7 +35,7 @@ final class StreamSocket: SocketOwner {
   private weak var socket: WebSocket?
   private var model: StreamModel?
   private var stage = Stage.waiting
-  private var patience: Timer?
+  private var startDeadline: Timer?
   /// The received part of a text; or bytes that the queue had no room for; or bytes to be written.
   private var waiting: [UInt8] = []
   private var isWriting = false
@@ -78,8 +78,8 @@ final class StreamSocket: SocketOwner {
     socket.queuedBytesMax = Self.queuedBytesMax
     core.sockets.streams[number] = self
     if let client = call.client { return begin(client) }
-    patience = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
-      patience = nil
+    startDeadline = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
+      startDeadline = nil
       end(.silence, "nothing was said in time: send {\"token\": \"…\"} first")
     }
   }
@@ -87,7 +87,7 @@ final class StreamSocket: SocketOwner {
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
     if let view { core.clients.markSeen(view.id) }
     switch (stage, kind) {
-    case (.waiting, .text): hear(bytes, isLast)
+    case (.waiting, .text): handleFrame(bytes, isLast)
     case (.waiting, .binary): end(.unauthorized, "say who you are first: {\"token\": \"…\"}")
     case (.writing, .binary):
       waiting += bytes
@@ -108,19 +108,19 @@ final class StreamSocket: SocketOwner {
     core.meters.closed(code)
     stopWaiting()
     switch stage {
-    case .waiting, .over: leave()
+    case .waiting, .over: detach()
     case .reading(let reader):
-      leave()
+      detach()
       core.start { _ in await reader.cancel() }
-      tellEnd(.cancelled)
+      sendEnd(.cancelled)
     case .writing where Self.isEnd(code):
       isAtEnd = true
       write()
     case .writing(let writer):
       // The other side must not take it for the end.
-      leave()
+      detach()
       core.start { _ in await writer.cancel() }
-      tellEnd(.cancelled)
+      sendEnd(.cancelled)
     }
   }
 
@@ -130,7 +130,7 @@ final class StreamSocket: SocketOwner {
 
   // MARK: Authentication
 
-  private func hear(_ bytes: UnsafeRawBufferPointer, _ isLast: Bool) {
+  private func handleFrame(_ bytes: UnsafeRawBufferPointer, _ isLast: Bool) {
     waiting += bytes.prefix(Self.textBytesMax + 1 - waiting.count)
     guard waiting.count <= Self.textBytesMax else {
       return end(.badFrame, "the first text is {\"token\": \"…\"}, and short")
@@ -177,8 +177,8 @@ final class StreamSocket: SocketOwner {
   }
 
   private func stopWaiting() {
-    if let patience { core.reactor.cancel(patience) }
-    patience = nil
+    if let startDeadline { core.reactor.cancel(startDeadline) }
+    startDeadline = nil
   }
 
   // MARK: Reading
@@ -250,7 +250,7 @@ final class StreamSocket: SocketOwner {
 
   private func ended(_ reason: Reason) {
     if case .over = stage { return }
-    tellEnd(reason)
+    sendEnd(reason)
     switch reason {
     case .none: end(.done, "the stream has ended")
     case .cancelled: end(.gone, "the stream was cancelled")
@@ -269,17 +269,17 @@ final class StreamSocket: SocketOwner {
     case .reading(let reader): core.start { _ in await reader.cancel() }
     case .writing(let writer): core.start { _ in await writer.cancel() }
     }
-    tellEnd(.cancelled)
-    leave()
-    socket?.close(code.rawValue, reason, within: Self.lastTime)
+    sendEnd(.cancelled)
+    detach()
+    socket?.close(code.rawValue, reason, within: Self.lingerTimeout)
   }
 
   /// Reports the end; only the first report counts.
-  private func tellEnd(_ reason: Reason) {
+  private func sendEnd(_ reason: Reason) {
     if let model { core.ended(model.id, reason, in: call[0]) }
   }
 
-  private func leave() {
+  private func detach() {
     stage = .over
     core.sockets.streams[number] = nil
     if let view { core.attendance.left(view.id) }

@@ -7,7 +7,7 @@ enum PairCommand {
     let role = context.invocation.text("role") ?? ""
     let scopes = context.invocation.texts("scope")
     do throws(PairingFailure) {
-      let ticket = try PairingTicket.asked(of: folder, role: role, scopes: scopes)
+      let ticket = try PairingTicket.request(from: folder, role: role, scopes: scopes)
       await context.printer.report(.pairingCode(ticket, on: context.terminal))
       return .done
     } catch {

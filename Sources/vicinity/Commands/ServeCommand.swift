@@ -59,7 +59,7 @@ enum ServeCommand {
   private static func reportAlive(_ gateway: Gateway, _ supervisor: Supervisor, _ eventThread: EventThread) async {
     guard let time = supervisor.watchdogTime else { return }
     while !Task.isCancelled {
-      await gateway.pulse()
+      await gateway.waitForLoop()
       supervisor.notify(.alive)
       await eventThread.wait(for: time / 2)
     }
