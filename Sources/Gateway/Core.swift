@@ -41,7 +41,7 @@ final class Core {
   /// Whether it takes no new work, and only completes the work under way.
   var isDraining = false
   private(set) lazy var sockets = Sockets(self)
-  private(set) lazy var attendance = Attendance(self)
+  private(set) lazy var presence = ClientPresence(self)
   /// Nil when nothing retains it any more: this object is then released soon, too.
   weak let gateway: Gateway?
 

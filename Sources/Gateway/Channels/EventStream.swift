@@ -47,10 +47,10 @@ final class EventStream: Follower, BodySource {
     self.exchange = exchange
     self.core = core
     collection.follow(self)
-    core.attendance.serves(client.id, exchange)
+    core.presence.trackRequest(of: client.id, exchange)
     exchange.onAbort = { [weak core] in
       self.collection.unfollow(self)
-      core?.attendance.left(self.client.id)
+      core?.presence.restartTimer(of: self.client.id)
     }
     var response = Self.head()
     response.body = .source(self, length: nil)

@@ -25,7 +25,7 @@ final class ClientAccount {
   /// Its time in one turn of the loop, in nanoseconds.
   func loopTime(in turn: UInt64) -> UInt64 { turn == self.turn ? turnTime : 0 }
 
-  func spent(_ time: UInt64, in turn: UInt64) {
+  func addUsage(_ time: UInt64, in turn: UInt64) {
     requestCount += 1
     loopTime += time
     turnTime = loopTime(in: turn) + time

@@ -95,21 +95,21 @@ final class Clients {
   }
 
   func holder(of token: Substring) -> KnownTokens.Holder? {
-    guard let holder = knownTokens[token] ?? learn(token), admits(holder) else { return nil }
+    guard let holder = knownTokens[token] ?? verify(token), revalidate(holder) else { return nil }
     return holder
   }
 
   /// Whether its token is still valid; if it is, its client is active now.
-  func admits(_ holder: KnownTokens.Holder) -> Bool {
+  func revalidate(_ holder: KnownTokens.Holder) -> Bool {
     if holder.isForgotten || holder.expiresAt.map({ $0 <= clock() }) ?? false { return false }
-    seen(holder.view.id, holder.account)
+    markActive(holder.view.id, holder.account)
     return true
   }
 
   /// Called with an absent client once it is active again.
   var onReturn: (ClientID) -> Void = { _ in }
 
-  private func seen(_ id: ClientID, _ account: ClientAccount) {
+  private func markActive(_ id: ClientID, _ account: ClientAccount) {
     account.lastSeen = steadyClock()
     guard account.isAway else { return }
     account.isAway = false
@@ -117,14 +117,14 @@ final class Clients {
   }
 
   /// Marks the client as away, until it is active again.
-  func goes(_ id: ClientID) { clients[id]?.account.isAway = true }
+  func markAway(_ id: ClientID) { clients[id]?.account.isAway = true }
 
   func account(of id: ClientID) -> ClientAccount? { clients[id]?.account }
 
-  func lastHeard(_ id: ClientID) -> Instant? { clients[id]?.account.lastSeen }
+  func lastActivity(of id: ClientID) -> Instant? { clients[id]?.account.lastSeen }
 
   /// Marks the client as active, as by a WebSocket that it holds.
-  func markSeen(_ id: ClientID) { if let account = clients[id]?.account { seen(id, account) } }
+  func markActive(_ id: ClientID) { if let account = clients[id]?.account { markActive(id, account) } }
 
   /// Nil for a client that was not active since the gateway was started.
   func lastSeen(_ id: ClientID) -> Timestamp? {
@@ -133,12 +133,12 @@ final class Clients {
   }
 
   /// Whether it holds a valid token.
-  func isIn(_ id: ClientID) -> Bool {
+  func hasValidToken(_ id: ClientID) -> Bool {
     guard let client = clients[id] else { return false }
     return client.expiresAt.map { $0 > clock() } ?? true
   }
 
-  private func learn(_ token: Substring) -> KnownTokens.Holder? {
+  private func verify(_ token: Substring) -> KnownTokens.Holder? {
     guard let id = byDigest[digest(String(token))], let client = clients[id] else { return nil }
     let holder = KnownTokens.Holder(client.view, until: client.expiresAt, client.account)
     if knownTokens.count >= limits.knownTokensMax { knownTokens.forgetAll() }

@@ -43,7 +43,7 @@ extension Core {
     for peer in peers.values where peer.owner == .client(id) { remove(peer) }
     eventList.removeAll(of: .client(id))
     forget(id)
-    attendance.forget(id)
+    presence.forget(id)
     forgetDeeds(of: id)
     publishEvent("revoked", about: "/v1/clients/\(id)", .operators)
   }

@@ -109,7 +109,7 @@ final class Export: BodySource {
 
   private func refill() {
     (waiting, sent) = ([], 0)
-    guard core.clients.isIn(client.id) else { return finish(.failed) }
+    guard core.clients.hasValidToken(client.id) else { return finish(.failed) }
     guard let chapter = chapters.last else { return beginSession() }
     guard let collection = core.collection(at: chapter.path) else { return endChapter() }
     if collection.attic != nil { return read(chapter) }

@@ -33,5 +33,5 @@ struct ClientView: Hashable, Sendable {
   let role: Role
   var scopes = Scopes.all
   /// Whether the browser sent its token by itself, so that a page of another site may have caused the request.
-  var isByCookie = false
+  var usesCookie = false
 }

@@ -52,7 +52,7 @@ final class Access {
     guard let host = Self.name(header) else {
       throw Problem(.badRequest, "the Host header is missing or malformed")
     }
-    guard isMeant(host) else {
+    guard isOwnHost(host) else {
       throw Problem(
         .misdirected,
         "this gateway does not answer for \(PlainName.of(host)): ask by its address, or start it with --host-name \(host)"
@@ -63,7 +63,7 @@ final class Access {
     knownHosts.insert(header)
   }
 
-  private func isMeant(_ host: String) -> Bool {
+  private func isOwnHost(_ host: String) -> Bool {
     let host = host.lowercased()
     // The owner of a name cannot make an address point elsewhere.
     if host.hasPrefix("[") || SocketAddress(host, port: 0) != nil { return true }
@@ -88,7 +88,7 @@ final class Access {
     var response = Response(308)
     let query = head.target.drop { $0 != "?" }
     response.headers.append("Location", "\(Way(head).secureURL)/\(Percent.encode(head.path))\(query)")
-    dress(&response, head)
+    addCommonHeaders(to: &response, for: head)
     return response
   }
 
@@ -109,7 +109,7 @@ final class Access {
   }
 
   /// Adds the CORS permissions for a page of another origin on the list.
-  func allow(_ methods: String, _ response: inout Response, _ head: Head) {
+  func addCORSPermissions(_ methods: String, to response: inout Response, for head: Head) {
     guard let origin = head.headers["Origin"], settings.origins.contains(origin) else { return }
     response.headers.append("Access-Control-Allow-Methods", methods)
     response.headers.append(
@@ -120,7 +120,7 @@ final class Access {
   }
 
   /// Adds the headers that every response has.
-  func dress(_ response: inout Response, _ head: Head) {
+  func addCommonHeaders(to response: inout Response, for head: Head) {
     response.headers.append("X-Content-Type-Options", "nosniff")
     if response.headers["Cache-Control"] == nil { response.headers.append("Cache-Control", "no-store") }
     response.headers.append("Vary", "Origin, Accept, Accept-Encoding, Authorization, Cookie")
@@ -149,15 +149,15 @@ final class Access {
     guard let holder = clients.holder(of: token) else {
       throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
     }
-    _ = try seen(holder.view, over: Way(head))
+    _ = try requirePrivate(holder.view, over: Way(head))
     return holder
   }
 
   /// The client of the cookie, which its browser sends by itself.
   func client(byCookieOf head: Head, at route: Route) throws(Problem) -> ClientView? {
     guard let token = cookie(of: head), let holder = clients.holder(of: token[...]) else { return nil }
-    var view = try seen(holder.view, over: Way(head))
-    view.isByCookie = true
+    var view = try requirePrivate(holder.view, over: Way(head))
+    view.usesCookie = true
     let isChange = head.method != .get && head.method != .head && head.method != .options
     // Everyone may do this, so it is done without a client: a page that has lost its CSRF token can still pair anew.
     if isChange, case .anyone = route.access { return nil }
@@ -179,7 +179,7 @@ final class Access {
   }
 
   /// Refuses a client with more than a member's role where others can read the connection.
-  private func seen(_ client: ClientView, over way: Way) throws(Problem) -> ClientView {
+  private func requirePrivate(_ client: ClientView, over way: Way) throws(Problem) -> ClientView {
     if client.role > .member { try way.needPrivate("a token of the role '\(client.role.rawValue)' is taken") }
     return client
   }
@@ -187,7 +187,7 @@ final class Access {
   /// The client of a WebSocket, whose browser sends the cookie and no header of ours: its Origin was checked.
   func client(token: String, over way: Way) throws(Problem) -> ClientView? {
     guard let holder = clients.holder(of: token[...]) else { return nil }
-    return try seen(holder.view, over: way)
+    return try requirePrivate(holder.view, over: way)
   }
 
   func cookie(of head: Head) -> String? {
@@ -209,12 +209,12 @@ final class Access {
   }
 
   /// The header that stores a token in the browser.
-  func setting(_ token: String, over way: Way) -> Problem.Field {
+  func setCookieHeader(_ token: String, over way: Way) -> Problem.Field {
     cookie(token, seconds: 31_536_000, over: way)
   }
 
   /// The header that removes the token from the browser.
-  func clearing(over way: Way) -> Problem.Field {
+  func clearCookieHeader(over way: Way) -> Problem.Field {
     cookie("", seconds: 0, over: way)
   }
 

@@ -44,7 +44,7 @@ final class FairQueue {
     let start = Reactor.now
     if client !== last { (last, changedAt) = (client, start) }
     work()
-    client.spent(Reactor.now - start, in: reactor.turnCount)
+    client.addUsage(Reactor.now - start, in: reactor.turnCount)
   }
 
   /// Queues a request for a later turn.

@@ -91,7 +91,7 @@ final class Service: WebHandler {
 
   private func serve(_ asked: Asked, _ exchange: Exchange) throws(Problem) {
     exchange.tag = asked.route.number
-    if let admitted = asked.admitted, core.clients.admits(admitted.holder) {
+    if let admitted = asked.admitted, core.clients.revalidate(admitted.holder) {
       return collectBody(asked, admitted.call, exchange)
     }
     let holder = try core.access.bearer(of: exchange.head)
@@ -153,7 +153,7 @@ final class Service: WebHandler {
       case .collection(let facets, let work):
         try readCollection(try work(core, call), try Listing(call, facets: facets), call, exchange)
       case .live(let work):
-        if let client = call.client { core.attendance.serves(client.id, exchange) }
+        if let client = call.client { core.presence.trackRequest(of: client.id, exchange) }
         try work(core, call, exchange)
       case .socket(let subprotocol, _):
         var problem = Problem(.upgradeRequired, "this is a WebSocket: upgrade, with the subprotocol '\(subprotocol)'")
@@ -181,7 +181,7 @@ final class Service: WebHandler {
     _ call: Call, _ exchange: Exchange, _ work: @escaping @Sendable (Core, Call) async throws -> Reply
   ) {
     let number = keep(exchange)
-    if let client = call.client { core.attendance.serves(client.id, exchange) }
+    if let client = call.client { core.presence.trackRequest(of: client.id, exchange) }
     core.start { core in
       let reply: Reply
       do {
@@ -331,7 +331,7 @@ final class Service: WebHandler {
     if isPacked { tag = tag.map(EntityTag.packed) }
     if let tag { response.headers.append("ETag", tag) }
     for field in reply.headers { response.headers.append(field.name, core.access.base.value(of: field)) }
-    core.access.dress(&response, head)
+    core.access.addCommonHeaders(to: &response, for: head)
     return response
   }
 
@@ -348,8 +348,8 @@ final class Service: WebHandler {
   private func options(_ methods: String, _ head: Head) -> Response {
     var response = Response(204)
     response.headers.append("Allow", methods)
-    core.access.allow(methods, &response, head)
-    core.access.dress(&response, head)
+    core.access.addCORSPermissions(methods, to: &response, for: head)
+    core.access.addCommonHeaders(to: &response, for: head)
     return response
   }
 
@@ -370,7 +370,7 @@ final class Service: WebHandler {
     problem.headers = []
     var response = Response(fault.status, .bytes(json.bytes))
     response.headers.append("Content-Type", "application/problem+json")
-    if let head { core.access.dress(&response, head) }
+    if let head { core.access.addCommonHeaders(to: &response, for: head) }
     return response
   }
 
@@ -393,7 +393,7 @@ extension Core {
   /// Responds with the headers that every response has.
   func respond(_ response: Response, to exchange: Exchange) {
     var response = response
-    access.dress(&response, exchange.head)
+    access.addCommonHeaders(to: &response, for: exchange.head)
     send(response, to: exchange)
   }
 

@@ -10,7 +10,7 @@ extension Core {
     add(PeerModel(peer, .gateway, .stored, at: Timestamp.now))
     let host = host
     try await restore()
-    try await attendance.begin()
+    try await presence.begin()
     for peer in peers.values { try await takeUp(peer) }
     try await takeUpIntents()
     let waitingCount = archive.endUntaken(of: host.id)

@@ -43,7 +43,7 @@ extension Core {
     publishEvent("peerAdded", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
     for advice in earlyAdvice.filter({ $0.peer == peer.peer.id }) { report(advice) }
     earlyAdvice.removeAll { $0.peer == peer.peer.id }
-    if case .client(let client) = peer.owner { attendance.watch(client) }
+    if case .client(let client) = peer.owner { presence.watch(client) }
     return publish(peer)
   }
 

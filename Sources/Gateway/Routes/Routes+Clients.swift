@@ -110,7 +110,7 @@ extension Routes {
     var headers = [Problem.Field(name: "Location", value: "/v1/clients/\(client.id)")]
     if wantsCookie {
       members.append(.init("csrf", .text(core.clients.csrf(for: token))))
-      headers.append(core.access.setting(token, over: call.way))
+      headers.append(core.access.setCookieHeader(token, over: call.way))
     } else {
       members.append(.init("token", .text(token)))
     }
@@ -132,7 +132,7 @@ extension Routes {
     try await core.revoke(id)
     if wasThere { core.audit(.revoked, about: "/v1/clients/\(id)", by: .client(client.id)) }
     var reply = Reply.nothing
-    if id == client.id, client.isByCookie { reply.headers = [core.access.clearing(over: call.way)] }
+    if id == client.id, client.usesCookie { reply.headers = [core.access.clearCookieHeader(over: call.way)] }
     return reply
   }
 
@@ -183,7 +183,7 @@ extension Core {
     let left = Duration.milliseconds(max(0, end.milliseconds - Timestamp.now.milliseconds))
     reactor.schedule(after: min(left, Self.watchInterval)) { [weak self] in
       guard let self, clients.clients[client] != nil else { return }
-      if clients.isIn(client) { return watch(client, until: end) }
+      if clients.hasValidToken(client) { return watch(client, until: end) }
       sockets.close(of: client, .forbidden, "the token has ended: pair anew")
       endFollowers(of: client)
     }

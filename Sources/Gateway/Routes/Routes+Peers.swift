@@ -132,7 +132,7 @@ extension Routes {
   }
 
   private static func checkIsIn(_ client: ClientView, _ core: Core) throws(Problem) {
-    if core.clients.isIn(client.id) { return }
+    if core.clients.hasValidToken(client.id) { return }
     throw Problem.unauthorized("this client was deleted meanwhile, and has no peers any more: pair anew")
   }
 

@@ -91,7 +91,7 @@ final class SocketClient: SocketOwner {
   // MARK: Incoming frames
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
-    if let view { core.clients.markSeen(view.id) }
+    if let view { core.clients.markActive(view.id) }
     guard kind == .text else { return close(.badFrame, "binary frames are not agreed on: send text") }
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) where !isClosing {
       let line = Array(UnsafeRawBufferPointer(rebasing: line))

@@ -50,7 +50,7 @@ final class Sockets {
   func add(_ client: SocketClient, _ socket: WebSocket) { clients[ObjectIdentifier(socket)] = client }
   func remove(_ socket: WebSocket) {
     guard let client = clients.removeValue(forKey: ObjectIdentifier(socket))?.view?.id else { return }
-    core.attendance.left(client)
+    core.presence.restartTimer(of: client)
     startGracePeriod(of: client)
   }
 

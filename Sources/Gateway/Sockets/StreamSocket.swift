@@ -85,7 +85,7 @@ final class StreamSocket: SocketOwner {
   }
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
-    if let view { core.clients.markSeen(view.id) }
+    if let view { core.clients.markActive(view.id) }
     switch (stage, kind) {
     case (.waiting, .text): handleFrame(bytes, isLast)
     case (.waiting, .binary): end(.unauthorized, "say who you are first: {\"token\": \"…\"}")
@@ -282,6 +282,6 @@ final class StreamSocket: SocketOwner {
   private func detach() {
     stage = .over
     core.sockets.streams[number] = nil
-    if let view { core.attendance.left(view.id) }
+    if let view { core.presence.restartTimer(of: view.id) }
   }
 }

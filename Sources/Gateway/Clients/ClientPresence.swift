@@ -9,11 +9,11 @@ internal import Web
 /// A client is present while it has a WebSocket or a request under way, an event stream as well as an upload, and for
 /// `GatewayOptions.awayTime` after its last activity. Any activity makes it present again, at once. After a start of
 /// the gateway a client is absent until its first activity. The gateway's own peer is never away.
-final class Attendance {
+final class ClientPresence {
   private unowned let core: Core
   private let reactor: Reactor
   /// The timers of the next checks, by client.
-  private var looks: [ClientID: Timer] = [:]
+  private var checkTimers: [ClientID: Timer] = [:]
   private var underWay: [ClientID: [WeakExchange]] = [:]
 
   private struct WeakExchange {
@@ -27,16 +27,16 @@ final class Attendance {
   }
 
   deinit {
-    for look in looks.values { reactor.cancel(look) }
+    for timer in checkTimers.values { reactor.cancel(timer) }
   }
 
   /// Marks the peers of earlier runs as away, since no client has been active yet.
   func begin() async throws {
-    core.clients.onReturn = { [weak self] in self?.returned($0) }
+    core.clients.onReturn = { [weak self] in self?.markPresent($0) }
     let now = ContinuousClock.now
     for peer in core.peers.values {
       guard case .client(let id) = peer.owner else { continue }
-      core.clients.goes(id)
+      core.clients.markAway(id)
       try await peer.peer.setAway(since: now)
       peer.awaySince = Timestamp.now
       core.publish(peer)
@@ -45,11 +45,11 @@ final class Attendance {
 
   /// Checks from time to time whether a client is present, as long as it has a peer.
   func watch(_ client: ClientID) {
-    if looks[client] == nil { look(at: client, after: core.options.awayTime) }
+    if checkTimers[client] == nil { scheduleCheck(of: client, after: core.options.awayTime) }
   }
 
   /// Keeps the client present while the request is under way.
-  func serves(_ client: ClientID, _ exchange: Exchange) {
+  func trackRequest(of client: ClientID, _ exchange: Exchange) {
     var exchanges = underWay[client, default: []]
     if exchanges.count >= Self.underWaySweep { exchanges.removeAll(where: \.isOver) }
     underWay[client] = exchanges + [WeakExchange(exchange: exchange)]
@@ -58,46 +58,46 @@ final class Attendance {
   private static let underWaySweep = 32
 
   /// The client's last activity ends now: it had a WebSocket, or followed a collection.
-  func left(_ client: ClientID) {
-    core.clients.markSeen(client)
-    if let look = looks.removeValue(forKey: client) { reactor.cancel(look) }
+  func restartTimer(of client: ClientID) {
+    core.clients.markActive(client)
+    if let timer = checkTimers.removeValue(forKey: client) { reactor.cancel(timer) }
     watch(client)
   }
 
   /// Forgets a client that has no token and no peer any more.
   func forget(_ client: ClientID) {
-    if let look = looks.removeValue(forKey: client) { reactor.cancel(look) }
+    if let timer = checkTimers.removeValue(forKey: client) { reactor.cancel(timer) }
     underWay[client] = nil
   }
 
-  private func look(at client: ClientID, after time: Duration) {
-    looks[client] = reactor.schedule(after: time) { [weak self] in
+  private func scheduleCheck(of client: ClientID, after time: Duration) {
+    checkTimers[client] = reactor.schedule(after: time) { [weak self] in
       guard let self else { return }
-      looks[client] = nil
-      look(at: client)
+      checkTimers[client] = nil
+      check(client)
     }
   }
 
-  private func look(at client: ClientID) {
+  private func check(_ client: ClientID) {
     underWay[client]?.removeAll(where: \.isOver)
     if underWay[client]?.isEmpty == true { underWay[client] = nil }
     let own = core.peers.values.filter { $0.owner == .client(client) }
     // The presence of a client without a peer is visible to nobody.
     if own.isEmpty { return }
-    if isHere(client) { core.clients.markSeen(client) }
+    if isPresent(client) { core.clients.markActive(client) }
     let now = Instant.now
-    let seen = core.clients.lastHeard(client) ?? now
+    let seen = core.clients.lastActivity(of: client) ?? now
     let end = seen + core.options.awayTime
-    guard end <= now else { return look(at: client, after: end - now) }
-    core.clients.goes(client)
+    guard end <= now else { return scheduleCheck(of: client, after: end - now) }
+    core.clients.markAway(client)
     setAway(own, since: now - seen)
   }
 
-  private func isHere(_ client: ClientID) -> Bool {
+  private func isPresent(_ client: ClientID) -> Bool {
     underWay[client] != nil || core.sockets.hasSocket(client) || core.follows(client)
   }
 
-  private func returned(_ client: ClientID) {
+  private func markPresent(_ client: ClientID) {
     setAway(core.peers.values.filter { $0.owner == .client(client) }, since: nil)
     watch(client)
   }
