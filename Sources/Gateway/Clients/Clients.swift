@@ -12,11 +12,11 @@ final class Clients {
     var clientsMax = 10_000
     var codesMax = 64
     var codeTime: Duration
-    var guesses = GuessBudget.Limits()
+    var guesses = PairingRateLimit.Limits()
     /// Whether codes of every role are spent over private connections only.
     var needsPrivateWay = false
     /// Limit for the cache of tokens that were compared with their digests.
-    var knownTokensMax = 1_024
+    var cachedTokensMax = 1_024
     /// The lifetime of a token that was given over a connection that others can read.
     var openTokenTime: Duration = .seconds(12 * 3_600)
 
@@ -64,9 +64,9 @@ final class Clients {
   private let steadyClock: () -> Instant
   private(set) var clients: [ClientID: Client] = [:]
   private var byDigest: [Digest: ClientID] = [:]
-  private var knownTokens = KnownTokens()
+  private var tokenCache = TokenCache()
   private var codes: [String: Code] = [:]
-  private var guesses: GuessBudget
+  private var guesses: PairingRateLimit
 
   init(
     _ crypto: any Crypto, _ limits: Limits = Limits(), clock: @escaping () -> Timestamp,
@@ -74,7 +74,7 @@ final class Clients {
   ) {
     self.crypto = crypto
     self.limits = limits
-    guesses = GuessBudget(limits.guesses)
+    guesses = PairingRateLimit(limits.guesses)
     self.clock = clock
     self.steadyClock = steadyClock
   }
@@ -94,15 +94,15 @@ final class Clients {
     }
   }
 
-  func holder(of token: Substring) -> KnownTokens.Holder? {
-    guard let holder = knownTokens[token] ?? verify(token), revalidate(holder) else { return nil }
-    return holder
+  func tokenEntry(for token: Substring) -> TokenCache.Entry? {
+    guard let entry = tokenCache[token] ?? verify(token), revalidate(entry) else { return nil }
+    return entry
   }
 
   /// Whether its token is still valid; if it is, its client is active now.
-  func revalidate(_ holder: KnownTokens.Holder) -> Bool {
-    if holder.isForgotten || holder.expiresAt.map({ $0 <= clock() }) ?? false { return false }
-    markActive(holder.view.id, holder.account)
+  func revalidate(_ entry: TokenCache.Entry) -> Bool {
+    if entry.isForgotten || entry.expiresAt.map({ $0 <= clock() }) ?? false { return false }
+    markActive(entry.view.id, entry.account)
     return true
   }
 
@@ -138,12 +138,12 @@ final class Clients {
     return client.expiresAt.map { $0 > clock() } ?? true
   }
 
-  private func verify(_ token: Substring) -> KnownTokens.Holder? {
+  private func verify(_ token: Substring) -> TokenCache.Entry? {
     guard let id = byDigest[digest(String(token))], let client = clients[id] else { return nil }
-    let holder = KnownTokens.Holder(client.view, until: client.expiresAt, client.account)
-    if knownTokens.count >= limits.knownTokensMax { knownTokens.forgetAll() }
-    knownTokens[token] = holder
-    return holder
+    let entry = TokenCache.Entry(client.view, until: client.expiresAt, client.account)
+    if tokenCache.count >= limits.cachedTokensMax { tokenCache.forgetAll() }
+    tokenCache[token] = entry
+    return entry
   }
 
   /// The CSRF token that a page must send beside the cookie; only a page of this gateway can know it.
@@ -172,7 +172,7 @@ final class Clients {
   @discardableResult
   func revoke(_ id: ClientID) -> Client? {
     guard let client = clients.removeValue(forKey: id) else { return nil }
-    knownTokens.forgetAll()
+    tokenCache.forgetAll()
     byDigest[client.digest] = nil
     return client
   }

@@ -136,27 +136,27 @@ final class Access {
   // MARK: Clients
 
   func client(of head: Head, at route: Route) throws(Problem) -> ClientView? {
-    if let holder = try bearer(of: head) { return holder.view }
+    if let entry = try bearer(of: head) { return entry.view }
     return try client(byCookieOf: head, at: route)
   }
 
-  /// The holder of the token in the `Authorization` header.
-  func bearer(of head: Head) throws(Problem) -> KnownTokens.Holder? {
+  /// The cached entry of the token in the `Authorization` header.
+  func bearer(of head: Head) throws(Problem) -> TokenCache.Entry? {
     guard let header = head.headers["Authorization"] else { return nil }
     guard let token = Self.bearer(header) else {
       throw .unauthorized("the Authorization header must be 'Bearer' and a token")
     }
-    guard let holder = clients.holder(of: token) else {
+    guard let entry = clients.tokenEntry(for: token) else {
       throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
     }
-    _ = try requirePrivate(holder.view, over: Way(head))
-    return holder
+    _ = try requirePrivate(entry.view, over: Way(head))
+    return entry
   }
 
   /// The client of the cookie, which its browser sends by itself.
   func client(byCookieOf head: Head, at route: Route) throws(Problem) -> ClientView? {
-    guard let token = cookie(of: head), let holder = clients.holder(of: token[...]) else { return nil }
-    var view = try requirePrivate(holder.view, over: Way(head))
+    guard let token = cookie(of: head), let entry = clients.tokenEntry(for: token[...]) else { return nil }
+    var view = try requirePrivate(entry.view, over: Way(head))
     view.usesCookie = true
     let isChange = head.method != .get && head.method != .head && head.method != .options
     // Everyone may do this, so it is done without a client: a page that has lost its CSRF token can still pair anew.
@@ -186,8 +186,8 @@ final class Access {
 
   /// The client of a WebSocket, whose browser sends the cookie and no header of ours: its Origin was checked.
   func client(token: String, over way: Way) throws(Problem) -> ClientView? {
-    guard let holder = clients.holder(of: token[...]) else { return nil }
-    return try requirePrivate(holder.view, over: way)
+    guard let entry = clients.tokenEntry(for: token[...]) else { return nil }
+    return try requirePrivate(entry.view, over: way)
   }
 
   func cookie(of head: Head) -> String? {

@@ -120,7 +120,7 @@ struct Way: Sendable {
   }
 
   /// The source of a guess, for its rate limit.
-  var source: GuessBudget.Source { head.isOfMachine ? .machine : .address(head.client.host) }
+  var source: PairingRateLimit.Source { head.isOfMachine ? .machine : .address(head.client.host) }
 
   /// The URL of the same gateway under TLS.
   var secureURL: String { "https://\(head.headers["Host"] ?? "")\(head.base)" }

@@ -80,29 +80,29 @@ final class Service: WebHandler {
   }
 
   private final class Admitted {
-    let holder: KnownTokens.Holder
+    let entry: TokenCache.Entry
     let call: Call
 
-    init(_ holder: KnownTokens.Holder, _ call: Call) {
-      self.holder = holder
+    init(_ entry: TokenCache.Entry, _ call: Call) {
+      self.entry = entry
       self.call = call
     }
   }
 
   private func serve(_ asked: Asked, _ exchange: Exchange) throws(Problem) {
     exchange.tag = asked.route.number
-    if let admitted = asked.admitted, core.clients.revalidate(admitted.holder) {
+    if let admitted = asked.admitted, core.clients.revalidate(admitted.entry) {
       return collectBody(asked, admitted.call, exchange)
     }
-    let holder = try core.access.bearer(of: exchange.head)
-    let call = try call(asked, exchange.head, of: holder)
-    asked.admitted = holder.map { Admitted($0, call) }
+    let entry = try core.access.bearer(of: exchange.head)
+    let call = try call(asked, exchange.head, of: entry)
+    asked.admitted = entry.map { Admitted($0, call) }
     collectBody(asked, call, exchange)
   }
 
-  private func call(_ asked: Asked, _ head: Head, of holder: KnownTokens.Holder?) throws(Problem) -> Call {
+  private func call(_ asked: Asked, _ head: Head, of entry: TokenCache.Entry?) throws(Problem) -> Call {
     let route = asked.route
-    let client = if let holder { holder.view } else { try core.access.client(byCookieOf: head, at: route) }
+    let client = if let entry { entry.view } else { try core.access.client(byCookieOf: head, at: route) }
     var isNearby = false
     if case .nearby = route.access { isNearby = core.access.isNearby(head) }
     let call = asked.call.asked(by: client, isNearby: isNearby)

@@ -7,7 +7,7 @@ internal import Wire
 /// locks out nobody but itself and its network.
 ///
 /// Law: requests on the machine itself have a budget that nobody elsewhere can spend.
-struct GuessBudget {
+struct PairingRateLimit {
   struct Limits: Sendable {
     /// Limit for the machine itself, for all its users.
     var machineMax = 20

@@ -3,10 +3,10 @@ internal import Notation
 
 /// A cache of tokens that were compared with their digests, so that this is done once for many requests.
 ///
-/// Laws: the cache is emptied where a client is removed, and a holder that was kept elsewhere then says that it is
+/// Laws: the cache is emptied where a client is removed, and an entry that was kept elsewhere then says that it is
 /// forgotten. A token is looked up by a hash under a key of this process, and compared in constant time.
-struct KnownTokens {
-  final class Holder {
+struct TokenCache {
+  final class Entry {
     let view: ClientView
     let expiresAt: Timestamp?
     let account: ClientAccount
@@ -20,21 +20,21 @@ struct KnownTokens {
     }
   }
 
-  private var holders: [Int: (token: [UInt8], holder: Holder)] = [:]
+  private var entries: [Int: (token: [UInt8], entry: Entry)] = [:]
 
-  var count: Int { holders.count }
+  var count: Int { entries.count }
 
   mutating func forgetAll() {
-    for (_, holder) in holders.values { holder.isForgotten = true }
-    holders = [:]
+    for (_, entry) in entries.values { entry.isForgotten = true }
+    entries = [:]
   }
 
-  subscript(token: Substring) -> Holder? {
+  subscript(token: Substring) -> Entry? {
     get {
-      guard let known = holders[Self.hash(token)], Self.isSame(known.token, token) else { return nil }
-      return known.holder
+      guard let known = entries[Self.hash(token)], Self.isSame(known.token, token) else { return nil }
+      return known.entry
     }
-    set { holders[Self.hash(token)] = newValue.map { (Array(token.utf8), $0) } }
+    set { entries[Self.hash(token)] = newValue.map { (Array(token.utf8), $0) } }
   }
 
   /// `Hasher` takes its key from the system's randomness when the process starts.
