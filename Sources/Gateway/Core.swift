@@ -19,7 +19,7 @@ final class Core {
   let access: Access
   let router: Router
   let site: Site
-  let archive: Archive
+  let sessionStore: SessionStore
   let contract: Contract?
   let started: Timestamp
   let meters: Meters
@@ -105,12 +105,12 @@ final class Core {
   let changes = Turns()
 
   init(
-    _ host: Host, _ archive: Archive, _ options: GatewayOptions, _ log: Log, _ gateway: Gateway
+    _ host: Host, _ sessionStore: SessionStore, _ options: GatewayOptions, _ log: Log, _ gateway: Gateway
   ) throws(Problem) {
     self.log = log
     self.host = host
     self.options = options
-    self.archive = archive
+    self.sessionStore = sessionStore
     self.gateway = gateway
     reactor = host.reactor
     answers = AnswerBudget(on: host.reactor)
@@ -137,16 +137,16 @@ final class Core {
     contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path, below: base) }
     started = Timestamp.now
     meters = Meters(routes: router.routes.count)
-    archive.reactor = host.reactor
-    archive.onUnreliable = { [weak self] message, session in self?.receiveUnreliable(message, in: session) }
-    archive.onDamage = { [log] in
+    sessionStore.reactor = host.reactor
+    sessionStore.onUnreliable = { [weak self] message, session in self?.receiveUnreliable(message, in: session) }
+    sessionStore.onDamage = { [log] in
       log(
         .error, for: .operator, "damaged",
         "a stored message is not what it was: the disk or its memory may be failing; restore a backup where it matters")
     }
   }
 
-  var store: Writer { archive.writer }
+  var store: Writer { sessionStore.writer }
 
   // MARK: Asynchronous work
 

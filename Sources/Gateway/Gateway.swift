@@ -53,25 +53,26 @@ public actor Gateway {
 
   public static func start(_ options: GatewayOptions) async throws -> Gateway {
     try checkStore(of: options.folder)
-    for folder in Archive.folders { try Folder.make("\(options.folder)/\(folder)") }
+    for folder in SessionStore.folders { try Folder.make("\(options.folder)/\(folder)") }
     // Keys and certificate are checked before the store is migrated: where they fail, an earlier release still works.
     var hosted = options.host
     hosted.awaitsAcceptor = true
     let keys = try Host.prepare(hosted)
     try CertificateSource.check(options)
     let store = try Writer("\(options.folder)/\(storeName)")
-    let archive = try await Archive.open(store, in: options.folder, isLasting: options.host.keys != .ephemeral)
+    let sessionStore = try await SessionStore.open(
+      store, in: options.folder, isLasting: options.host.keys != .ephemeral)
     let host: Host
-    if archive.isLasting {
+    if sessionStore.isLasting {
       let peers = try await store.perform { try $0.peers() }.compactMap { peer in
         SigningKey(seed: peer.seed).map { (key: $0, name: peer.name) }
       }
-      host = try await Host.start(hosted, prepared: keys, carrying: HostExtension(store, peers: peers, archive))
+      host = try await Host.start(hosted, prepared: keys, carrying: HostExtension(store, peers: peers, sessionStore))
     } else {
       host = try await Host.start(hosted, prepared: keys, carrying: nil)
     }
     let gateway = Gateway(host, store)
-    try await gateway.open(options, archive)
+    try await gateway.open(options, sessionStore)
     return gateway
   }
 
@@ -79,7 +80,7 @@ public actor Gateway {
   private static func checkStore(of folder: String) throws(Problem) {
     let store = "\(folder)/\(storeName)"
     guard Folder.isEmptyFile(store) else { return }
-    for part in Archive.folders where Folder.holdsFiles("\(folder)/\(part)") {
+    for part in SessionStore.folders where Folder.holdsFiles("\(folder)/\(part)") {
       throw Problem(
         .unavailable,
         "\(store) is gone, which says whose the files in \(folder)/\(part) are: put it back, from a backup where there is "
@@ -87,8 +88,8 @@ public actor Gateway {
     }
   }
 
-  private func open(_ options: GatewayOptions, _ archive: Archive) async throws {
-    let core = try Core(host, archive, options, Log(options.logLevel, on: reactor, to: logContinuation), self)
+  private func open(_ options: GatewayOptions, _ sessionStore: SessionStore) async throws {
+    let core = try Core(host, sessionStore, options, Log(options.logLevel, on: reactor, to: logContinuation), self)
     self.core = core
     try await core.open()
     guard let network = host.network else { throw Problem(.unavailable, "the host was stopped") }
@@ -149,15 +150,15 @@ public actor Gateway {
     core?.pairingDesk = nil
     core?.isStopping = true
     core?.sockets.closeAll(.restart, "the gateway stops: come back")
-    if core?.archive.isLasting == true { await host.suspend() } else { await host.stop() }
+    if core?.sessionStore.isLasting == true { await host.suspend() } else { await host.stop() }
     await store.close()
     core?.log.close()
     core = nil
     conditionContinuation.finish()
   }
 
-  /// The archive, for tests.
-  var archive: Archive? { core?.archive }
+  /// The store of sessions, for tests.
+  var sessionStore: SessionStore? { core?.sessionStore }
   /// The number of kinds of resources that are being made.
   var placesReserved: Int { core?.reserved.count ?? 0 }
   var diskReserved: UInt64 { core?.diskRoom.reserved ?? 0 }

@@ -103,7 +103,7 @@ struct AuditTests {
   func together() async throws {
     try await atPlace { place in
       let boss = try await place.client("operator")
-      let store = try #require(await place.gateway.archive).writer
+      let store = try #require(await place.gateway.sessionStore).writer
       try await store.perform {
         try $0.run("CREATE TRIGGER refusal BEFORE INSERT ON deed BEGIN SELECT RAISE(ABORT, 'no deed'); END")
       }
@@ -121,7 +121,7 @@ struct AuditTests {
   func answered() async throws {
     try await atPlace { place in
       let boss = try await place.client("operator")
-      let store = try #require(await place.gateway.archive).writer
+      let store = try #require(await place.gateway.sessionStore).writer
       let answers = Mutex(0)
       async let answered: Void = {
         let eve: JSON = ["peer": "okdzt2qpdems2gz5wvkxfb43cq", "displayName": "Eve"]

@@ -14,7 +14,7 @@ struct DatagramTests {
   /// A gateway stores nothing meanwhile.
   private func holdingUp(_ places: [Place], _ body: () async throws -> Void) async throws {
     guard let place = places.first else { return try await body() }
-    let store = try #require(await place.gateway.archive).writer
+    let store = try #require(await place.gateway.sessionStore).writer
     try await Standstill.hold(on: { stand in try await store.perform { _ in stand() } }) {
       try await holdingUp(Array(places.dropFirst()), body)
     }

@@ -8,7 +8,7 @@ internal import Testing
 struct FullDiskTests {
   /// The one that finds the disk full waits; the others hear of it at once.
   private func whileFull(_ seat: Meeting.Seat, _ test: () async throws -> Void) async throws {
-    let store = try #require(await seat.place.gateway.archive).writer
+    let store = try #require(await seat.place.gateway.sessionStore).writer
     let operators = try await seat.place.client("operator")
     try await store.perform { try $0.run("PRAGMA max_page_count = 1") }
     // More than what it has free within.

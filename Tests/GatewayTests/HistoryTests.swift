@@ -25,8 +25,8 @@ struct HistoryTests {
         try database.keep(message, of: 1)
       }
     }
-    let archive = try await Archive.open(writer, in: folder, isLasting: true)
-    let history = try #require(archive.histories.values.first)
+    let sessionStore = try await SessionStore.open(writer, in: folder, isLasting: true)
+    let history = try #require(sessionStore.histories.values.first)
     #expect(history.oldest?.ordinal == 1)
     // As the writer's thread does it, of whose commit the loop has not heard yet.
     _ = try await writer.perform { try $0.prune(1, to: 100, bytes: .max, since: .min) }

@@ -412,7 +412,7 @@ struct LastingTests {
       #expect(try await anna.client.get(since).json["recovered"] == true)
       let unchanged = ["If-None-Match": list["ETag"] ?? ""]
       #expect(try await anna.client.get("\(anna.path)/messages", unchanged).status == 304)
-      await anna.place.gateway.run { core in _ = core.archive.prune(at: Timestamp.now + .seconds(3_700)) }
+      await anna.place.gateway.run { core in _ = core.sessionStore.prune(at: Timestamp.now + .seconds(3_700)) }
       while try await anna.client.get("\(anna.path)/messages", unchanged).status == 304 {}
       #expect(bodies(try await anna.client.get("\(anna.path)/messages").json["items"]) == [])
       let late = try await anna.client.get(since)

@@ -50,8 +50,8 @@ struct OwnDataTests {
 
   /// More than its channel has in memory, as after years.
   private func age(_ session: String, at place: Place, _ count: Int, of sender: String) async throws {
-    let archive = try #require(await place.gateway.archive)
-    try await archive.writer.perform { database in
+    let sessionStore = try #require(await place.gateway.sessionStore)
+    try await sessionStore.writer.perform { database in
       let number = try #require(try database.sessions().first { $0.id == session }?.number)
       for ordinal in 1...UInt64(count) {
         let json: JSON = [
@@ -101,7 +101,7 @@ struct OwnDataTests {
     #expect(items("event", in: lines).contains { $0["event"] == "peerAdded" })
 
     let text = lines.map(\.line).joined()
-    let seeds = try await #require(await meeting.anna.place.gateway.archive).writer.perform { try $0.peers() }.map(
+    let seeds = try await #require(await meeting.anna.place.gateway.sessionStore).writer.perform { try $0.peers() }.map(
       \.seed)
     for secret in [anna.client.token ?? "", theirs.id, "Somebody else"] + seeds.map({ Base64.text($0) }) {
       #expect(!text.contains(secret))
@@ -137,9 +137,9 @@ struct OwnDataTests {
       let peer = try await client.make("/v1/peers", ["displayName": "Anna"]).id
       let session = try await client.make("/v1/sessions").id
       let history = try #require(
-        await place.gateway.archive?.histories.values.first?.session.number)
+        await place.gateway.sessionStore?.histories.values.first?.session.number)
       let body = String(repeating: "x", count: 20_000)
-      let writer = try #require(await place.gateway.archive).writer
+      let writer = try #require(await place.gateway.sessionStore).writer
       func add(_ ordinals: ClosedRange<UInt64>) async throws {
         try await writer.perform { database in
           for ordinal in ordinals {
@@ -155,7 +155,8 @@ struct OwnDataTests {
       // The channel is as far as these.
       let channel = "/v1/sessions/\(session)/messages"
       await place.gateway.run { core in
-        guard let history = core.archive.histories.values.first, let collection = core.collection(at: channel) else {
+        guard let history = core.sessionStore.histories.values.first, let collection = core.collection(at: channel)
+        else {
           return
         }
         collection.begin(with: [], at: 700, attic: history)
@@ -232,7 +233,7 @@ struct OwnDataTests {
     #expect(try await anna.client.delete("/v1/clients/self").status == 401)
     let gone = try await bert.client.wait(in: "\(bert.path)/members", "state", "notConnected")
     #expect(gone["peer"] == .text(anna.peer))
-    let writer = try #require(await anna.place.gateway.archive).writer
+    let writer = try #require(await anna.place.gateway.sessionStore).writer
     let rows = try await writer.perform { database in
       (
         try database.first("SELECT (SELECT count(*) FROM message) + (SELECT count(*) FROM resource)") { $0.integer(0) },
@@ -276,7 +277,7 @@ struct OwnDataTests {
     }
     meeting.anna = Meeting.Seat(place: here, client: anna.client, peer: anna.peer, session: anna.session)
     #expect(files(here).isEmpty)
-    let writer = try #require(await here.gateway.archive).writer
+    let writer = try #require(await here.gateway.sessionStore).writer
     while try await writer.perform({ try $0.removeEndedSessions() }) {}
     let rows = try await writer.perform { database in
       try database.first(
@@ -318,7 +319,7 @@ struct OwnDataTests {
     meeting.anna = Meeting.Seat(place: here, client: anna.client, peer: anna.peer, session: anna.session)
     // What was noted at the start is stored before what comes after it.
     _ = try await anna.client.make("/v1/peers", ["displayName": "Another"])
-    await here.gateway.run { core in await core.archive.settled(PendingWrite { _ in }, core.host) }
+    await here.gateway.run { core in await core.sessionStore.write(PendingWrite { _ in }, core.host) }
     #expect(files(here).isEmpty)
     await meeting.end()
   }
@@ -336,7 +337,7 @@ struct OwnDataTests {
       let gone = try await page.delete("/v1/clients/self")
       #expect(gone.status == 204 && gone["Set-Cookie"]?.contains("Max-Age=0") == true)
       #expect(try await boss.delete("/v1/clients/\(try await member.get("/v1/clients/self").id)").status == 204)
-      let peers = try await #require(await place.gateway.archive).writer.perform { try $0.peers().map(\.id) }
+      let peers = try await #require(await place.gateway.sessionStore).writer.perform { try $0.peers().map(\.id) }
       #expect(!peers.contains(peer))
     }
   }

@@ -93,12 +93,12 @@ struct PlentyTests {
 
   @Test("A gateway that has stopped is let go of, also by who waits there for a decision or a comparison")
   func stopped() async throws {
-    weak var archive: Archive?
-    try await Plenty.hold { archive = await $0.bert.place.gateway.archive }
+    weak var sessionStore: SessionStore?
+    try await Plenty.hold { sessionStore = await $0.bert.place.gateway.sessionStore }
     // Its core has it, and its host until that has ended.
     let deadline = ContinuousClock.now + .seconds(60)
-    while archive != nil, ContinuousClock.now < deadline { await Task.yield() }
-    #expect(archive == nil)
+    while sessionStore != nil, ContinuousClock.now < deadline { await Task.yield() }
+    #expect(sessionStore == nil)
   }
 
   @Test("Each line of what is kept of a client is as the lists have it")

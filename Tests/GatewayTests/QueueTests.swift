@@ -11,7 +11,7 @@ internal import Web
 struct QueueTests {
   /// A gateway stores nothing meanwhile, and so says of nothing that it has it.
   private func holdingUp(_ place: Place, _ body: () async throws -> Void) async throws {
-    let store = try #require(await place.gateway.archive).writer
+    let store = try #require(await place.gateway.sessionStore).writer
     try await Standstill.hold(on: { stand in try await store.perform { _ in stand() } }, body)
   }
 

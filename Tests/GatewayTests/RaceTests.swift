@@ -30,7 +30,7 @@ struct RaceTests {
       }
       #expect(count(201, answers) == 8 && count(429, answers) == 22)
       #expect(try await client.get("/v1/peers").ids.count == 9)
-      let store = try #require(await place.gateway.archive).writer
+      let store = try #require(await place.gateway.sessionStore).writer
       #expect(try await store.perform { try $0.peers().count } == 8)
       // Nobody's place is lost by what was refused.
       let made = try #require(answers.first { $0.status == 201 })

@@ -161,7 +161,7 @@ struct TransferTests {
     try await Meeting.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let path = try await offer("plan", meeting)
-      let store = try #require(await bert.place.gateway.archive).writer
+      let store = try #require(await bert.place.gateway.sessionStore).writer
       let operators = try await bert.place.client("operator")
       try await store.perform {
         try $0.run("CREATE TRIGGER refusal BEFORE DELETE ON transfer BEGIN SELECT RAISE(ABORT, 'no end'); END")

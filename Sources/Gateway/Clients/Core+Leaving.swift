@@ -17,18 +17,19 @@ extension Core {
     // Sessions and peers end by themselves, too: this waits for their end.
     for session in entered { await session.session.close() }
     for peer in owned { await peer.peer.remove() }
-    if archive.isLasting { await archive.settled(PendingWrite { _ in }, host) }
+    if sessionStore.isLasting { await sessionStore.write(PendingWrite { _ in }, host) }
     while (try? await store.perform { try $0.removeEndedSessions() }) == true {}
     try? await store.truncateLog()
   }
 
   private func forgetStored(_ id: ClientID) async throws {
     let text = id.text
-    guard archive.isLasting else {
+    guard sessionStore.isLasting else {
       try await store.perform { try $0.removeClient(text) }
       return removeState(of: id)
     }
-    guard await archive.settled(PendingWrite { try $0.removeClient(text) }, host, with: { removeState(of: id) }) else {
+    guard await sessionStore.write(PendingWrite { try $0.removeClient(text) }, host, with: { removeState(of: id) })
+    else {
       throw Problem(.unavailable, "the gateway stopped before the client was deleted: ask again once it is back")
     }
   }

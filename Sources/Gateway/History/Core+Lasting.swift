@@ -12,12 +12,12 @@ extension Core {
 
   /// Applies retention now, and from time to time.
   func prune() {
-    let hasMore = archive.prune(at: Timestamp.now)
+    let hasMore = sessionStore.prune(at: Timestamp.now)
     reactor.schedule(after: hasMore ? Self.prunePause : Self.pruneInterval) { [weak self] in self?.prune() }
   }
 
   /// Whether the peer is restored after a restart.
-  func isLasting(_ peer: PeerModel) -> Bool { archive.isLasting && peer.lifetime == .stored }
+  func isLasting(_ peer: PeerModel) -> Bool { sessionStore.isLasting && peer.lifetime == .stored }
 
   func keeping(of wishes: SessionWishes, for peer: PeerModel) throws(Problem) -> SessionWishes.Keeping {
     guard let keeping = wishes.keeping else {
@@ -26,7 +26,7 @@ extension Core {
     guard keeping.keep != .durable || isLasting(peer) else {
       throw Problem(
         .unsupported,
-        archive.isLasting
+        sessionStore.isLasting
           ? "the peer lives with its WebSocket, and its sessions do too: keep the history in memory"
           : "this gateway keeps its keys nowhere, so that nothing of it lasts: keep the history in memory",
         field: "history.keep", rule: "lasting")
@@ -65,19 +65,20 @@ extension Core {
     // A session that has ended meanwhile must not be restored.
     guard var stored = model.stored, sessions[model.id] === model else { return }
     stored.settings = model.settings.bytes
-    await archive.settled(PendingWrite { [stored] in try $0.keep(stored) }, host)
+    await sessionStore.write(PendingWrite { [stored] in try $0.keep(stored) }, host)
   }
 
   /// Restores the sessions of a peer from before this start.
   func takeUp(_ peer: PeerModel) async throws {
     for session in try await peer.peer.restoredSessions() {
-      guard let (row, resources) = archive.takeUp(session.id), let settings = try? JSON(parsing: row.settings) else {
+      guard let (row, resources) = sessionStore.takeStored(session.id), let settings = try? JSON(parsing: row.settings)
+      else {
         await session.close()
         continue
       }
       let (wishes, keeping) = SessionWishes.restored(from: settings)
       let model = SessionModel(
-        session, peer, wishes, keeping, archive.histories[session.id], at: Timestamp(milliseconds: row.created),
+        session, peer, wishes, keeping, sessionStore.histories[session.id], at: Timestamp(milliseconds: row.created),
         makeCollection, datagrams: datagramCollection)
       model.stored = row
       model.isLocked = settings["locked"] == true

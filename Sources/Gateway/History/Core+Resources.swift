@@ -12,7 +12,7 @@ extension Core {
     let row = resource.row(in: number, of: options.folder)
     guard row != resource.stored else { return }
     resource.stored = row
-    archive.note(PendingWrite { try $0.keep(row) })
+    sessionStore.enqueue(PendingWrite { try $0.keep(row) })
     // A host that was stopped stores nothing any more.
     try? host.inTransaction {}
   }
@@ -21,7 +21,7 @@ extension Core {
   /// room.
   func forget(_ resource: ResourceModel) {
     guard let row = resource.stored, !host.storeIsFailing else { return resource.discard() }
-    archive.note(
+    sessionStore.enqueue(
       PendingWrite {
         try $0.removeResource(row.id)
       } settle: { _ in
@@ -36,7 +36,7 @@ extension Core {
 
   /// Returns when the writes of the session until now would survive a power cut.
   func waitForWrites(of session: SessionModel) async {
-    if session.stored != nil { await archive.settled(PendingWrite { _ in }, host) }
+    if session.stored != nil { await sessionStore.write(PendingWrite { _ in }, host) }
   }
 }
 

@@ -33,7 +33,7 @@ final class History: @unchecked Sendable {
 
   let session: StoredSession
   let limits: Limits
-  private unowned let archive: Archive
+  private unowned let sessionStore: SessionStore
   /// The number of the last change.
   private var offset: UInt64
   private var count: Int
@@ -48,21 +48,21 @@ final class History: @unchecked Sendable {
   private let offsetAtStart: UInt64
   /// The channel of its messages; those that are stored before there is a channel wait.
   private var channel: Collection?
-  private var untold: [StoredMessage] = []
+  private var unpublished: [StoredMessage] = []
   private var owner = Owner.operators
   /// Messages whose delivery status is not final for all recipients, by the engine's numbers.
   private var open: [UInt64: (message: StoredMessage, delivery: Delivery)] = [:]
   private var changed: Set<UInt64> = []
   /// Delivery statuses that came before it was known which message they belong to.
-  private var early: [UInt64: [(recipients: [EndpointID], fate: DeliveryStatus)]] = [:]
+  private var earlyStatuses: [UInt64: [(recipients: [EndpointID], fate: DeliveryStatus)]] = [:]
   private var isDispatching = false
   /// Serializes sends with the same client-chosen name, so that the check for an existing message holds.
   let names = Turns()
 
-  init(_ session: StoredSession, _ limits: Limits, _ stored: Stored, in archive: Archive) {
+  init(_ session: StoredSession, _ limits: Limits, _ stored: Stored, in sessionStore: SessionStore) {
     self.session = session
     self.limits = limits
-    self.archive = archive
+    self.sessionStore = sessionStore
     latest = stored.latest
     offset = stored.offset
     offsetAtStart = stored.offset
@@ -80,8 +80,8 @@ final class History: @unchecked Sendable {
     self.channel = channel
     self.owner = owner
     channel.begin(with: latest.map(item), at: offsetAtStart, attic: self)
-    for message in untold { channel.publishStored(item(message)) }
-    untold = []
+    for message in unpublished { channel.publishStored(item(message)) }
+    unpublished = []
   }
 
   func item(_ message: StoredMessage) -> Item {
@@ -94,7 +94,7 @@ final class History: @unchecked Sendable {
 
   /// A placeholder for a message whose stored text is damaged.
   private func damagedPlaceholder(for message: StoredMessage) -> [UInt8] {
-    archive.countDamaged()
+    sessionStore.countDamaged()
     return JSON.object([
       .init("id", .text(id(of: message))), .init("from", .text(message.sender)),
       .init("displayName", ""), .init("mode", .text(message.mode)),
@@ -140,11 +140,11 @@ final class History: @unchecked Sendable {
     isDispatching = true
     defer {
       isDispatching = false
-      early = [:]
+      earlyStatuses = [:]
     }
     let number = try dispatch()
     var delivery = Delivery(to: recipients)
-    for (recipients, fate) in early[number] ?? [] { delivery.set(fate, for: recipients) }
+    for (recipients, fate) in earlyStatuses[number] ?? [] { delivery.set(fate, for: recipients) }
     add(text, named: name, (number, delivery), settle)
   }
 
@@ -166,11 +166,11 @@ final class History: @unchecked Sendable {
       message.recipients = delivery.stored
       open[number] = (message, delivery.after(head.count - 1))
     }
-    archive.note(MessageNote(message, in: self, settle: settle))
+    sessionStore.enqueue(PendingMessage(message, in: self, settle: settle))
   }
 
   /// The write is stored, or never will be.
-  fileprivate func finishWrite(_ note: MessageNote, isStored: Bool) {
+  fileprivate func finishWrite(_ note: PendingMessage, isStored: Bool) {
     guard isStored else {
       note.settle?(nil)
       return
@@ -178,7 +178,7 @@ final class History: @unchecked Sendable {
     let message = note.message
     if first == nil { first = message }
     let item = item(message)
-    if let channel { channel.publishStored(item) } else { untold.append(message) }
+    if let channel { channel.publishStored(item) } else { unpublished.append(message) }
     note.settle?(item)
     prune(at: Timestamp(milliseconds: message.at))
   }
@@ -187,11 +187,11 @@ final class History: @unchecked Sendable {
 
   func updateDelivery(of number: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus) {
     guard open[number] != nil else {
-      if isDispatching { early[number, default: []].append((recipients, fate)) }
+      if isDispatching { earlyStatuses[number, default: []].append((recipients, fate)) }
       return
     }
     open[number]?.delivery.set(fate, for: recipients)
-    if changed.isEmpty { archive.addChanged(self) }
+    if changed.isEmpty { sessionStore.addChanged(self) }
     changed.insert(number)
   }
 
@@ -206,7 +206,7 @@ final class History: @unchecked Sendable {
       message.receipt = delivery.isSettled ? nil : number
       message.recipients = delivery.isSettled ? nil : delivery.stored
       open[number] = delivery.isSettled ? nil : (message, delivery)
-      archive.note(MessageNote(message, in: self))
+      sessionStore.enqueue(PendingMessage(message, in: self))
     }
     changed = []
   }
@@ -219,7 +219,7 @@ final class History: @unchecked Sendable {
   /// The removal runs apart from new writes, which do not wait for it: while nothing new is written.
   @discardableResult
   func prune(at now: Timestamp) -> Bool {
-    guard let first, !isPruning, exceedsRetention(since: first, now), let reactor = archive.reactor else {
+    guard let first, !isPruning, exceedsRetention(since: first, now), let reactor = sessionStore.reactor else {
       return false
     }
     isPruning = true
@@ -230,7 +230,7 @@ final class History: @unchecked Sendable {
   private func removeOldest(at now: Timestamp) async {
     let (number, limits) = (session.number, limits)
     let end = limits.age.map { now + (.zero - $0) } ?? Timestamp(milliseconds: .min)
-    let kept = try? await archive.writer.perform { database in
+    let kept = try? await sessionStore.writer.perform { database in
       _ = try database.prune(number, to: limits.count, bytes: limits.bytes, since: end.milliseconds)
       let oldest = try database.messages(of: number, after: 0, atMost: 1).first
       return (oldest: oldest, floor: limits.age == nil ? 0 : try database.floor(of: number))
@@ -257,7 +257,7 @@ final class History: @unchecked Sendable {
 }
 
 /// A write of a new or changed message; those that follow each other are one pending write.
-struct MessageNote {
+struct PendingMessage {
   /// A row that both threads share: a message has many parts to copy.
   private final class Row: Sendable {
     let session: Int
@@ -278,7 +278,7 @@ struct MessageNote {
     row = Row(message, of: history.session.number)
   }
 
-  static func together(_ notes: [MessageNote]) -> PendingWrite {
+  static func combined(_ notes: [PendingMessage]) -> PendingWrite {
     let rows = notes.map(\.row)
     return PendingWrite { database in
       for row in rows { try database.keep(row.message, of: row.session) }
@@ -301,7 +301,7 @@ extension History: Attic {
     after ordinal: UInt64, atMost count: Int, where filter: [String: String]
   ) async throws -> (items: [Item], hasMore: Bool) {
     let (session, filter) = (session.number, MessageFilter(sender: filter["from"], mode: filter["mode"]))
-    let page = try await archive.writer.perform { database in
+    let page = try await sessionStore.writer.perform { database in
       try database.page(of: session, after: ordinal, atMost: count, bytes: Listing.pageBytesMax, where: filter)
     }
     return (page.messages.map(item), page.hasMore)
@@ -309,7 +309,7 @@ extension History: Attic {
 
   func changes(after since: UInt64, through last: UInt64) async throws -> (changes: [Change], through: UInt64)? {
     let number = session.number
-    let found = try await archive.writer.perform { database -> Found in
+    let found = try await sessionStore.writer.perform { database -> Found in
       guard try database.floor(of: number) <= since else {
         return .gone(upTo: try database.messages(of: number, after: 0, atMost: 1).first)
       }
@@ -342,7 +342,7 @@ extension History: Attic {
 
   func item(_ id: String) async throws -> Item? {
     let (session, ordinal) = (session.number, Self.ordinal(of: id))
-    return try await archive.writer.perform { database in
+    return try await sessionStore.writer.perform { database in
       if let ordinal {
         try database.message(ordinal, of: session)
       } else {

@@ -135,7 +135,7 @@ extension Core {
       case .only(let members): members
       }
     let item: Item? = try await withCheckedThrowingContinuation { continuation in
-      archive.together(host) {
+      sessionStore.delayCommit(host) {
         do {
           try history.send(text, named: name, to: recipients) {
             try model.session.dispatch(
@@ -146,7 +146,7 @@ extension Core {
         } catch {
           continuation.resume(throwing: error)
         }
-      } giveUp: {
+      } onFailure: {
         continuation.resume(throwing: $0)
       }
     }

@@ -13,7 +13,7 @@ extension Core {
     try await presence.begin()
     for peer in peers.values { try await takeUp(peer) }
     try await takeUpIntents()
-    let waitingCount = archive.endUntaken(of: host.id)
+    let waitingCount = sessionStore.endUnrestored(of: host.id)
     if waitingCount > 0 {
       log(
         .warning, for: .operator, "otherKeys",
@@ -42,11 +42,14 @@ extension Core {
         .error, for: .operator, "lost",
         "\(loss); clients are told to read their channels anew, restore a backup where it matters")
     }
-    if archive.leftoverCount > 0 {
+    if sessionStore.unknownFileCount > 0 {
       log(
         .warning, for: .operator, "leftovers",
         "files that the store does not know were moved to the quarantine, where they stay for seven days",
-        [.init("files", .number(archive.leftoverCount)), .init("folder", .text(Quarantine(in: options.folder).path))])
+        [
+          .init("files", .number(sessionStore.unknownFileCount)),
+          .init("folder", .text(Quarantine(in: options.folder).path)),
+        ])
     }
   }
 

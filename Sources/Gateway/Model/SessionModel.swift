@@ -172,8 +172,8 @@ extension Core {
     let now = Timestamp.now
     let stored = StoredSession(
       id: session.id.text, host: host.id.text, peer: peer.id, settings: [], created: now.milliseconds,
-      epoch: Secrets.epoch(), number: archive.number())
-    let history = keeping.keep == .durable ? archive.begin(stored, keeping.limits, of: session.id) : nil
+      epoch: Secrets.epoch(), number: sessionStore.number())
+    let history = keeping.keep == .durable ? sessionStore.begin(stored, keeping.limits, of: session.id) : nil
     let model = SessionModel(
       session, peer, wishes, keeping, history, at: now, makeCollection, datagrams: datagramCollection)
     sessions[model.id] = model
@@ -237,7 +237,7 @@ extension Core {
       if model.stored == nil {
         discardFiles(of: model)
       } else {
-        archive.end(model.session.id) { [weak self] in self?.discardFiles(of: model) }
+        sessionStore.end(model.session.id) { [weak self] in self?.discardFiles(of: model) }
       }
     }
     sessionList.remove(id)

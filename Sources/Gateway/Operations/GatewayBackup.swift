@@ -96,7 +96,7 @@ public struct GatewayBackup: Hashable, Sendable {
     _ place: String, from writer: Writer, _ folder: String, _ keys: String, for name: String
   ) async throws -> GatewayBackup {
     let inside = "\(place)/gateway"
-    for part in Archive.folders { try Folder.make("\(inside)/\(part)") }
+    for part in SessionStore.folders { try Folder.make("\(inside)/\(part)") }
     try CopiedFile.copy("\(keys)/keys", to: "\(place)/keys")
     for name in ["authority.pem", "server.pem"] where access("\(folder)/\(name)", F_OK) == 0 {
       try CopiedFile.copy("\(folder)/\(name)", to: "\(inside)/\(name)")

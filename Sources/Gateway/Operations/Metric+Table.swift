@@ -157,7 +157,7 @@ extension Metric {
       Double($0.store.meter.failures)
     },
     .one(.counter, "vicinity_store_damaged_messages_total", "Messages that were read and are not what was stored.") {
-      Double($0.archive.damagedCount)
+      Double($0.sessionStore.damagedCount)
     },
     .one(.counter, "vicinity_store_damaged_files_total", "Files of resources that are not what was stored.") {
       Double($0.damagedFileCount)

@@ -77,7 +77,7 @@ extension Routes {
     let adhoc = try fields.text("adhoc")
     if let id = try fields.text("identity") { wishes.identity = try identity(id, core, client) }
     if var history = try fields.object("history") {
-      var keeping = SessionWishes.Keeping(keep: core.archive.isLasting ? .durable : .memory)
+      var keeping = SessionWishes.Keeping(keep: core.sessionStore.isLasting ? .durable : .memory)
       keeping.keep = try history.word("keep", of: SessionWishes.Keeping.Keep.self) ?? keeping.keep
       let most = keeping.most(core.options.limits)
       keeping.limits.count = try history.integer("count", in: 1...most.count).map(Int.init) ?? keeping.limits.count

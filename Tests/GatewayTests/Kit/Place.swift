@@ -84,7 +84,7 @@ final class Place: Sendable {
 
   /// The path of a file that begins to come, once that is stored.
   func nextComing() async throws -> String {
-    let store = try #require(await gateway.archive).writer
+    let store = try #require(await gateway.sessionStore).writer
     while true {
       if let path = try await store.perform({ try $0.heldPaths().first }) { return path }
     }

@@ -62,7 +62,7 @@ final class SteppedGateway: @unchecked Sendable {
     let box = CoreBox()
     await place.gateway.run { box.core = $0 }
     let core = try #require(box.core)
-    let (host, writer) = (place.gateway.host, try #require(await place.gateway.archive).writer)
+    let (host, writer) = (place.gateway.host, try #require(await place.gateway.sessionStore).writer)
     var reactors = [("loop", host.reactor), ("disk", try await host.diskReactor)]
     reactors += zip(["store", "checkpoints"], writer.reactors)
     var threads: [Thread] = []

@@ -10,7 +10,7 @@ internal import Wire
 ///
 /// Law: pending writes are stored in one transaction with the engine's output of that moment; their result is published
 /// once it is stored, and not before.
-final class Archive: TransactionObserver, @unchecked Sendable {
+final class SessionStore: TransactionObserver, @unchecked Sendable {
   // `@unchecked`: it is made before its host starts, and used on the host's loop alone from then on.
 
   /// Folders of files, in the gateway's folder.
@@ -24,10 +24,10 @@ final class Archive: TransactionObserver, @unchecked Sendable {
   private(set) var histories: [EndpointID: History] = [:]
   /// Sessions that were open when it was last closed, or its process was killed, and are not restored yet.
   private var stored: [String: StoredSession] = [:]
-  private var notes: [PendingWrite] = []
-  /// Messages to be written after all of `notes`.
-  private var messages: [MessageNote] = []
-  private var works: [(work: () -> Void, giveUp: (any Error) -> Void)] = []
+  private var pendingWrites: [PendingWrite] = []
+  /// Messages to be written after all of `pendingWrites`.
+  private var messages: [PendingMessage] = []
+  private var queuedTransactions: [(work: () -> Void, onFailure: (any Error) -> Void)] = []
   /// Histories in which the delivery status of a message has changed.
   private var changedHistories: [History] = []
   /// The resources of those sessions, by the sessions' numbers.
@@ -36,7 +36,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
   /// The number of reads that found a message damaged on the disk.
   private(set) var damagedCount = 0
   /// The number of files that the store did not know at the start.
-  private(set) var leftoverCount = 0
+  private(set) var unknownFileCount = 0
   /// The host's reactor, once there is a host.
   var reactor: Reactor?
   /// Called for each damaged message.
@@ -51,18 +51,18 @@ final class Archive: TransactionObserver, @unchecked Sendable {
     self.nextNumber = nextNumber
   }
 
-  static func open(_ writer: Writer, in folder: String, isLasting: Bool) async throws -> Archive {
+  static func open(_ writer: Writer, in folder: String, isLasting: Bool) async throws -> SessionStore {
     let (sessions, number, resources) = try await writer.perform {
       (try $0.sessions(), try $0.nextSessionNumber(), try $0.resources())
     }
-    let archive = Archive(writer, in: folder, isLasting: isLasting, nextNumber: number)
-    archive.removeEndedSessions()
+    let sessionStore = SessionStore(writer, in: folder, isLasting: isLasting, nextNumber: number)
+    sessionStore.removeEndedSessions()
     Quarantine(in: folder).removeExpired()
-    archive.leftoverCount = Folder.sweep(
+    sessionStore.unknownFileCount = Folder.sweep(
       Self.folders, of: folder, keeping: try await writer.perform { try $0.heldPaths() })
-    archive.resources = Dictionary(grouping: resources, by: \.session)
-    for session in sessions where isLasting { try await archive.restore(session) }
-    return archive
+    sessionStore.resources = Dictionary(grouping: resources, by: \.session)
+    for session in sessions where isLasting { try await sessionStore.restore(session) }
+    return sessionStore
   }
 
   /// Restores a history before the host starts, so that messages are kept from the session's first moment on.
@@ -84,23 +84,23 @@ final class Archive: TransactionObserver, @unchecked Sendable {
 
   // MARK: Pending writes
 
-  func note(_ note: PendingWrite) {
-    noteMessages()
-    notes.append(note)
+  func enqueue(_ note: PendingWrite) {
+    enqueueMessages()
+    pendingWrites.append(note)
   }
 
-  func note(_ message: MessageNote) { messages.append(message) }
+  func enqueue(_ message: PendingMessage) { messages.append(message) }
 
   /// Adds a write that belongs to no mutation of the host, with the host's next batch.
-  func note(_ note: PendingWrite, _ host: Host) {
-    self.note(note)
+  func enqueue(_ note: PendingWrite, _ host: Host) {
+    self.enqueue(note)
     // A host that was stopped takes no writes any more.
     host.reactor.soon { try? host.inTransaction {} }
   }
 
-  private func noteMessages() {
+  private func enqueueMessages() {
     if messages.isEmpty { return }
-    notes.append(MessageNote.together(messages))
+    pendingWrites.append(PendingMessage.combined(messages))
     messages = []
   }
 
@@ -114,23 +114,23 @@ final class Archive: TransactionObserver, @unchecked Sendable {
   func takePendingWrites() -> [PendingWrite] {
     for history in changedHistories { history.writeDeliveryStatuses() }
     changedHistories = []
-    noteMessages()
-    defer { notes = [] }
-    return notes
+    enqueueMessages()
+    defer { pendingWrites = [] }
+    return pendingWrites
   }
 
   /// Group commit: the requests of one turn of the loop run in the next, in one transaction.
-  func together(_ host: Host, _ work: @escaping () -> Void, giveUp: @escaping (any Error) -> Void) {
-    works.append((work, giveUp))
-    if works.count > 1 { return }
+  func delayCommit(_ host: Host, _ work: @escaping () -> Void, onFailure: @escaping (any Error) -> Void) {
+    queuedTransactions.append((work, onFailure))
+    if queuedTransactions.count > 1 { return }
     host.reactor.soon { [self] in
-      let due = works
-      works = []
+      let due = queuedTransactions
+      queuedTransactions = []
       do {
         try host.inTransaction { for (work, _) in due { work() } }
       } catch {
         // The host was stopped.
-        for (_, giveUp) in due { giveUp(error) }
+        for (_, onFailure) in due { onFailure(error) }
       }
     }
   }
@@ -143,13 +143,13 @@ final class Archive: TransactionObserver, @unchecked Sendable {
     return nextNumber
   }
 
-  func takeUp(_ id: EndpointID) -> (StoredSession, [StoredResource])? {
+  func takeStored(_ id: EndpointID) -> (StoredSession, [StoredResource])? {
     stored.removeValue(forKey: id.text).map { ($0, resources.removeValue(forKey: $0.number) ?? []) }
   }
 
   /// Ends the host's own sessions that were not restored. Returns the number of another host's, which wait for its
   /// keys.
-  func endUntaken(of host: HostID) -> Int {
+  func endUnrestored(of host: HostID) -> Int {
     let own = stored.values.filter { $0.host == host.text }
     defer { (stored, resources) = ([:], [:]) }
     for session in own {
@@ -182,7 +182,7 @@ final class Archive: TransactionObserver, @unchecked Sendable {
   func end(_ id: EndpointID, then discard: @escaping () -> Void = {}) {
     histories[id] = nil
     let text = id.text
-    note(
+    enqueue(
       PendingWrite {
         try $0.endSession(text)
       } settle: { [weak self] isStored in
@@ -214,16 +214,16 @@ final class Archive: TransactionObserver, @unchecked Sendable {
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {
     let state = ResourceModel.State(after: reason).rawValue
     let path = path?.relativePath(to: folder)
-    note(PendingWrite { try $0.endTransfer(resource, state, at: path) })
+    enqueue(PendingWrite { try $0.endTransfer(resource, state, at: path) })
   }
 }
 
-extension Archive {
+extension SessionStore {
   /// Waits until the write, with those that `work` adds, is stored, or never will be.
   @discardableResult
-  func settled(_ note: PendingWrite, _ host: Host, with work: () -> Void = {}) async -> Bool {
+  func write(_ note: PendingWrite, _ host: Host, with work: () -> Void = {}) async -> Bool {
     await withCheckedContinuation { continuation in
-      self.note(
+      self.enqueue(
         PendingWrite(note.change) { isStored in
           note.settle(isStored)
           continuation.resume(returning: isStored)
