@@ -81,7 +81,7 @@ final class Core {
   var diskUse = DiskUse()
   /// Disk use by the messages that sessions may keep, for each owner.
   var historyUse = DiskUse()
-  var diskRoom: DiskRoom
+  var freeDiskSpace: FreeDiskSpace
   var lastDeed = 0
   var lastStoredDeed = 0
   /// The kept audit entries by the kind of their actor, in order.
@@ -115,7 +115,7 @@ final class Core {
     reactor = host.reactor
     answers = AnswerBudget(on: host.reactor)
     fairQueue = FairQueue(on: host.reactor, turnTime: options.turnTime)
-    diskRoom = DiskRoom(options.limits.diskFreeBytes, of: options.folder)
+    freeDiskSpace = FreeDiskSpace(options.limits.diskFreeBytes, of: options.folder)
     var letting = Clients.Limits(options.limits, codeTime: options.codeLife)
     letting.needsPrivateWay = options.isHTTPSOnly
     clients = Clients(

@@ -61,9 +61,9 @@ public actor Gateway {
     try CertificateSource.check(options)
     let store = try Writer("\(options.folder)/\(storeName)")
     let sessionStore = try await SessionStore.open(
-      store, in: options.folder, isLasting: options.host.keys != .ephemeral)
+      store, in: options.folder, isDurable: options.host.keys != .ephemeral)
     let host: Host
-    if sessionStore.isLasting {
+    if sessionStore.isDurable {
       let peers = try await store.perform { try $0.peers() }.compactMap { peer in
         SigningKey(seed: peer.seed).map { (key: $0, name: peer.name) }
       }
@@ -150,7 +150,7 @@ public actor Gateway {
     core?.pairingDesk = nil
     core?.isStopping = true
     core?.sockets.closeAll(.restart, "the gateway stops: come back")
-    if core?.sessionStore.isLasting == true { await host.suspend() } else { await host.stop() }
+    if core?.sessionStore.isDurable == true { await host.suspend() } else { await host.stop() }
     await store.close()
     core?.log.close()
     core = nil
@@ -161,7 +161,7 @@ public actor Gateway {
   var sessionStore: SessionStore? { core?.sessionStore }
   /// The number of kinds of resources that are being made.
   var placesReserved: Int { core?.reserved.count ?? 0 }
-  var diskReserved: UInt64 { core?.diskRoom.reserved ?? 0 }
+  var diskReserved: UInt64 { core?.freeDiskSpace.reserved ?? 0 }
 
   nonisolated func report(_ condition: Condition) { conditionContinuation.yield(condition) }
 

@@ -87,8 +87,8 @@ struct FullDiskTests {
 
   private func leave(_ free: UInt64?, at place: Place) async {
     await place.gateway.run { core in
-      #expect(core.diskRoom.freeMin == Self.freeMin)
-      core.diskRoom.look = { free }
+      #expect(core.freeDiskSpace.freeMin == Self.freeMin)
+      core.freeDiskSpace.look = { free }
     }
   }
 

@@ -25,7 +25,7 @@ struct HistoryTests {
         try database.keep(message, of: 1)
       }
     }
-    let sessionStore = try await SessionStore.open(writer, in: folder, isLasting: true)
+    let sessionStore = try await SessionStore.open(writer, in: folder, isDurable: true)
     let history = try #require(sessionStore.histories.values.first)
     #expect(history.oldest?.ordinal == 1)
     // As the writer's thread does it, of whose commit the loop has not heard yet.

@@ -10,21 +10,21 @@ extension Core {
   /// One transaction records the removal. The next start completes it if this process cannot.
   func revoke(_ id: ClientID) async throws {
     guard clients.clients[id] != nil else { return await waitForRemovals() }
-    try needStore("deleted")
+    try requireStore("deleted")
     let owned = peers.values.filter { $0.owner == .client(id) }
     let entered = sessions.values.filter { $0.owner == .client(id) }
     try await forgetStored(id)
     // Sessions and peers end by themselves, too: this waits for their end.
     for session in entered { await session.session.close() }
     for peer in owned { await peer.peer.remove() }
-    if sessionStore.isLasting { await sessionStore.write(PendingWrite { _ in }, host) }
+    if sessionStore.isDurable { await sessionStore.write(PendingWrite { _ in }, host) }
     while (try? await store.perform { try $0.removeEndedSessions() }) == true {}
     try? await store.truncateLog()
   }
 
   private func forgetStored(_ id: ClientID) async throws {
     let text = id.text
-    guard sessionStore.isLasting else {
+    guard sessionStore.isDurable else {
       try await store.perform { try $0.removeClient(text) }
       return removeState(of: id)
     }

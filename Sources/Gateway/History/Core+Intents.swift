@@ -31,27 +31,27 @@ extension Core {
   /// Stores its present state, with the store's next batch.
   func keep(_ intent: some Intent) {
     // A row must not bring back an intent that was deleted, alone or with its peer.
-    guard isLasting(intent.peer), lives(intent.peer), lives(intent) else { return }
+    guard isDurable(intent.peer), lives(intent.peer), lives(intent) else { return }
     let row = StoredRequest(
       id: intent.id, kind: type(of: intent).kind.rawValue, peer: intent.peer.id, settings: intent.settings.bytes)
     sessionStore.enqueue(PendingWrite { try $0.keep(row) }, host)
   }
 
   func forget(_ intent: some Intent) {
-    guard isLasting(intent.peer) else { return }
+    guard isDurable(intent.peer) else { return }
     let id = intent.id
     sessionStore.enqueue(PendingWrite { try $0.removeRequest(id) }, host)
   }
 
   /// Returns when the writes of a peer until now would survive a power cut.
   func waitForWrites(of peer: PeerModel) async {
-    if isLasting(peer) { await sessionStore.write(PendingWrite { _ in }, host) }
+    if isDurable(peer) { await sessionStore.write(PendingWrite { _ in }, host) }
   }
 
   /// Returns when the removals until now would survive a power cut. Returns at once where the disk is full: the client
   /// may be deleting to make room.
   func waitForRemovals() async {
-    if sessionStore.isLasting, !host.storeIsFailing { await sessionStore.write(PendingWrite { _ in }, host) }
+    if sessionStore.isDurable, !host.storeIsFailing { await sessionStore.write(PendingWrite { _ in }, host) }
   }
 
   /// The response to the deletion of a missing resource: it may have been deleted just before, and not durably yet.

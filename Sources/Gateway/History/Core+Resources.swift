@@ -49,7 +49,7 @@ extension ResourceModel {
     ]
     if let size { members.append(.init("size", .number(size))) }
     if state == .uploading {
-      members.append(.init("uploaded", .number(uploadedForGood)))
+      members.append(.init("uploaded", .number(uploadedDurably)))
       if let parts = record.json { members.append(.init("parts", parts)) }
     }
     if let problem { members.append(.init("problem", problem.json)) }
@@ -79,8 +79,8 @@ extension ResourceModel {
     switch state {
     case .uploading:
       let told = settings["uploaded"]?.integer.map { UInt64(clamping: $0) }
-      uploadedForGood = min(told ?? .max, path.map(Self.bytesOnDisk) ?? 0)
-      uploaded = uploadedForGood
+      uploadedDurably = min(told ?? .max, path.map(Self.bytesOnDisk) ?? 0)
+      uploaded = uploadedDurably
       record = UploadRecord(settings["parts"], resumesAt: uploaded)
     case .complete, .damaged: bytes = size ?? path.map(Self.bytesOnDisk) ?? 0
     case .failed where problem == nil:

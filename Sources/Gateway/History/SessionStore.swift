@@ -20,7 +20,7 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   /// The gateway's folder.
   private let folder: String
   /// Whether the host keeps its identity over a restart.
-  let isLasting: Bool
+  let isDurable: Bool
   private(set) var histories: [EndpointID: History] = [:]
   /// Sessions that were open when it was last closed, or its process was killed, and are not restored yet.
   private var stored: [String: StoredSession] = [:]
@@ -44,24 +44,24 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   /// Called with each unreliable message as it comes: none of it is stored, and so it waits for no commit.
   var onUnreliable: (Nearby.Message, EndpointID) -> Void = { _, _ in }
 
-  private init(_ writer: Writer, in folder: String, isLasting: Bool, nextNumber: Int) {
+  private init(_ writer: Writer, in folder: String, isDurable: Bool, nextNumber: Int) {
     self.writer = writer
     self.folder = folder
-    self.isLasting = isLasting
+    self.isDurable = isDurable
     self.nextNumber = nextNumber
   }
 
-  static func open(_ writer: Writer, in folder: String, isLasting: Bool) async throws -> SessionStore {
+  static func open(_ writer: Writer, in folder: String, isDurable: Bool) async throws -> SessionStore {
     let (sessions, number, resources) = try await writer.perform {
       (try $0.sessions(), try $0.nextSessionNumber(), try $0.resources())
     }
-    let sessionStore = SessionStore(writer, in: folder, isLasting: isLasting, nextNumber: number)
+    let sessionStore = SessionStore(writer, in: folder, isDurable: isDurable, nextNumber: number)
     sessionStore.removeEndedSessions()
     Quarantine(in: folder).removeExpired()
     sessionStore.unknownFileCount = Folder.sweep(
       Self.folders, of: folder, keeping: try await writer.perform { try $0.heldPaths() })
     sessionStore.resources = Dictionary(grouping: resources, by: \.session)
-    for session in sessions where isLasting { try await sessionStore.restore(session) }
+    for session in sessions where isDurable { try await sessionStore.restore(session) }
     return sessionStore
   }
 
@@ -69,8 +69,8 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   private func restore(_ session: StoredSession) async throws {
     guard let id = try? EndpointID(text: session.id) else { return }
     stored[session.id] = session
-    let (_, keeping) = SessionWishes.restored(from: (try? JSON(parsing: session.settings)) ?? .null)
-    guard keeping.keep == .durable else { return }
+    let (_, retention) = SessionParameters.restored(from: (try? JSON(parsing: session.settings)) ?? .null)
+    guard retention.kind == .durable else { return }
     let number = session.number
     let stored = try await writer.perform { database in
       History.Stored(
@@ -79,7 +79,7 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
         oldest: try database.messages(of: number, after: 0, atMost: 1).first,
         offset: max(session.floor, try database.latestChange(of: number)))
     }
-    histories[id] = History(session, keeping.limits, stored, in: self)
+    histories[id] = History(session, retention.limits, stored, in: self)
   }
 
   // MARK: Pending writes

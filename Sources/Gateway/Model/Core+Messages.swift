@@ -85,7 +85,7 @@ extension Core {
   /// Sends all of it, or nothing, to the named recipients, or to all connected members. If the history is durable, the
   /// answer comes once the message is stored. Without a name the message gets one.
   func send(_ call: Call, in model: SessionModel, named name: String? = nil) async throws -> Item {
-    if model.history != nil { try needRoom("sent") }
+    if model.history != nil { try requireDiskSpace("sent") }
     let recipients = try recipients(call, in: model)
     let text = try text(of: call, .reliable, to: recipients, in: model)
     let addressees = recipients.map(Recipients.only) ?? .all

@@ -25,7 +25,7 @@ extension ResourceModel {
   var onDisk: UInt64 {
     switch state {
     case .offered: 0
-    case .uploading: max(size ?? 0, uploaded, promised)
+    case .uploading: max(size ?? 0, uploaded, reservedEnd)
     case .transferring where isIncoming: max(size ?? 0, bytes)
     case .transferring, .complete, .declined, .cancelled, .failed, .damaged:
       path == nil ? 0 : size ?? max(uploaded, bytes)
@@ -35,32 +35,32 @@ extension ResourceModel {
 
 extension ResourceModel {
   /// Bytes that are still to be written.
-  fileprivate var awaitedOnDisk: UInt64 {
+  fileprivate var pendingDiskBytes: UInt64 {
     switch state {
-    case .uploading: promised - min(promised, uploaded)
+    case .uploading: reservedEnd - min(reservedEnd, uploaded)
     case .transferring where isIncoming: (size ?? 0) - min(size ?? 0, bytes)
     case .offered, .transferring, .complete, .declined, .cancelled, .failed, .damaged: 0
     }
   }
 }
 
-extension SessionWishes.Keeping {
+extension SessionParameters.Retention {
   /// The bytes that the history may use on the disk.
-  var onDisk: UInt64 { keep == .durable ? UInt64(limits.bytes) : 0 }
+  var onDisk: UInt64 { kind == .durable ? UInt64(limits.bytes) : 0 }
 }
 
 extension Core {
   func count(_ resource: ResourceModel, of owner: Owner) {
-    count(resource, of: owner, onDisk: resource.onDisk, awaited: resource.awaitedOnDisk)
+    count(resource, of: owner, onDisk: resource.onDisk, awaited: resource.pendingDiskBytes)
   }
 
   func removeFromUse(_ resource: ResourceModel, of owner: Owner) { count(resource, of: owner, onDisk: 0, awaited: 0) }
 
   private func count(_ resource: ResourceModel, of owner: Owner, onDisk bytes: UInt64, awaited: UInt64) {
-    diskUse.change(owner, from: resource.counted, to: bytes)
-    resource.counted = bytes
-    diskRoom.reserve(awaited, insteadOf: resource.awaited)
-    resource.awaited = awaited
+    diskUse.change(owner, from: resource.quotaBytes, to: bytes)
+    resource.quotaBytes = bytes
+    freeDiskSpace.reserve(awaited, insteadOf: resource.reservedDiskBytes)
+    resource.reservedDiskBytes = awaited
   }
 
   /// Counts a resource again; a removed one uses nothing.
@@ -72,26 +72,26 @@ extension Core {
   /// within the limits.
   func reserveQuota(for resource: ResourceModel, upTo end: UInt64, in session: SessionModel) {
     if options.sabotage.contains(.reservesNothing) { return }
-    resource.promised = max(resource.promised, end)
+    resource.reservedEnd = max(resource.reservedEnd, end)
     recount(resource, in: session)
   }
 
   /// Releases the bytes that the upload did not use.
   func uploadEnded(to resource: ResourceModel, in session: SessionModel) {
-    (resource.upload, resource.promised) = (nil, 0)
+    (resource.upload, resource.reservedEnd) = (nil, 0)
     recount(resource, in: session)
   }
 
   /// Throws if a content may not grow so far: on the disk beyond the bytes present or reserved, or in its owner's
   /// quota.
   func checkRoom(for resource: ResourceModel, upTo end: UInt64, of owner: Owner) throws(Problem) {
-    try needDisk(for: end - min(end, max(resource.uploaded, resource.promised)), "taken any more")
-    try checkQuota(for: max(end, resource.counted) - resource.counted, of: owner)
+    try requireFreeSpace(for: end - min(end, max(resource.uploaded, resource.reservedEnd)), "taken any more")
+    try checkQuota(for: max(end, resource.quotaBytes) - resource.quotaBytes, of: owner)
   }
 
   /// Throws if so many more bytes exceed the disk or the owner's quota.
   func checkRoom(for bytes: UInt64, of owner: Owner) throws(Problem) {
-    try needDisk(for: bytes, "taken any more")
+    try requireFreeSpace(for: bytes, "taken any more")
     try checkQuota(for: bytes, of: owner)
   }
 
@@ -106,8 +106,8 @@ extension Core {
   }
 
   /// Reserves quota for the history of another session while that is open; throws if it is exceeded.
-  func reserveQuota(_ keeping: SessionWishes.Keeping, for owner: Owner) throws(Problem) {
-    let (bytes, bytesMax) = (keeping.onDisk, options.limits.historyBytesPerClient)
+  func reserveQuota(_ retention: SessionParameters.Retention, for owner: Owner) throws(Problem) {
+    let (bytes, bytesMax) = (retention.onDisk, options.limits.historyBytesPerClient)
     let promised = historyUse[owner]
     guard bytes == 0 || promised <= bytesMax && bytes <= UInt64(bytesMax) - promised else {
       throw .noSpace(
@@ -117,8 +117,8 @@ extension Core {
     historyUse.change(owner, from: 0, to: bytes)
   }
 
-  func releaseQuota(_ keeping: SessionWishes.Keeping, of owner: Owner) {
-    historyUse.change(owner, from: keeping.onDisk, to: 0)
+  func releaseQuota(_ retention: SessionParameters.Retention, of owner: Owner) {
+    historyUse.change(owner, from: retention.onDisk, to: 0)
   }
 
   /// There is no room for it: tells its sender and its recipient.

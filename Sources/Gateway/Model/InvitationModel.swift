@@ -172,7 +172,7 @@ extension Core {
       if let id = model.session, let there = sessions[id] {
         session = there
       } else {
-        session = try await openSession(of: model.peer, SessionWishes())
+        session = try await openSession(of: model.peer, SessionParameters())
         // Nothing else needs this session.
         guard lives(model) else { return remove(session) }
         model.session = session.id

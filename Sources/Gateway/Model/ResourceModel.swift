@@ -54,7 +54,7 @@ final class ResourceModel {
   /// Bytes that were uploaded here.
   var uploaded: UInt64 = 0
   /// Bytes of those that would survive a power cut.
-  var uploadedForGood: UInt64 = 0
+  var uploadedDurably: UInt64 = 0
   /// The record that the uploaded bytes are checked by after a restart.
   var record = UploadRecord()
   var bytes: UInt64 = 0
@@ -70,7 +70,7 @@ final class ResourceModel {
   /// The number of the upload in progress.
   var upload: UInt64?
   /// The end of the content, with the bytes that the upload has announced or is writing.
-  var promised: UInt64 = 0
+  var reservedEnd: UInt64 = 0
   var incoming: IncomingResource?
   var outgoing: OutgoingResource?
   /// The host's number of its transfer, while it is under way.
@@ -81,9 +81,9 @@ final class ResourceModel {
   /// The row that was stored last.
   var stored: StoredResource?
   /// The bytes that count in its owner's quota.
-  var counted: UInt64 = 0
+  var quotaBytes: UInt64 = 0
   /// Bytes that are reserved on the disk for it.
-  var awaited: UInt64 = 0
+  var reservedDiskBytes: UInt64 = 0
 
   init(
     _ name: String, _ other: Other, isIncoming: Bool, type: String, size: UInt64?, _ state: State, at time: Timestamp,
@@ -210,13 +210,14 @@ extension Core {
   private func progressed(_ id: String, in session: String, _ progress: ResourceProgress) {
     var counted: UInt64 = 0
     change(id, in: session) { resource in
-      counted = resource.counted
+      counted = resource.quotaBytes
       resource.bytes = progress.bytes
       resource.rate = progress.bytesPerSecond
       resource.timeLeft = progress.timeLeft
       if let size = progress.size { resource.size = size }
     }
-    guard let session = sessions[session], let resource = session.resourceModels[id], resource.counted > counted else {
+    guard let session = sessions[session], let resource = session.resourceModels[id], resource.quotaBytes > counted
+    else {
       return
     }
     do {
@@ -249,7 +250,7 @@ extension Core {
   private func follow(_ resource: IncomingResource, as model: ResourceModel, in session: SessionModel) {
     model.incoming = resource
     publish(model, in: session)
-    if session.wishes.acceptsResources {
+    if session.parameters.acceptsResources {
       do {
         try accept(model, in: session, as: .rule(of: session.owner))
       } catch {

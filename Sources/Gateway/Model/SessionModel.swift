@@ -4,7 +4,7 @@ internal import Store
 internal import Wire
 
 /// A client's options for a session that it opens.
-struct SessionWishes {
+struct SessionParameters {
   enum Trust: String, CaseIterable { case any, ask, firstUse, anchors }
 
   enum EncryptionWord: String, CaseIterable {
@@ -26,19 +26,19 @@ struct SessionWishes {
   /// The identity that members are shown.
   var identity: Identity?
   /// Nil for the gateway's default.
-  var keeping: Keeping?
+  var retention: Retention?
 
   /// Retention of its messages, for members and clients that come later or come back.
-  struct Keeping: Hashable, Sendable {
-    enum Keep: String, CaseIterable { case durable, memory, none }
+  struct Retention: Hashable, Sendable {
+    enum Kind: String, CaseIterable { case durable, memory, none }
 
     /// In the store, or as long as this process.
-    var keep = Keep.memory
+    var kind = Kind.memory
     var limits = History.Limits()
 
     /// The largest limits that a client may ask for.
     func most(_ limits: GatewayLimits) -> (count: Int64, bytes: Int64) {
-      keep == .durable
+      kind == .durable
         ? (Int64(Self.messagesMax), Int64(limits.historyBytes))
         : (Int64(Self.messagesInMemoryMax), Int64(limits.memoryHistoryBytes))
     }
@@ -47,7 +47,7 @@ struct SessionWishes {
 
     /// The part of it that is in memory.
     var window: (count: Int, bytes: Int) {
-      switch keep {
+      switch kind {
       case .none: (1, 1_024)
       case .memory: (limits.count, limits.bytes)
       case .durable: (min(limits.count, Snapshot.itemsMax), min(limits.bytes, Snapshot.bytesMax))
@@ -60,9 +60,9 @@ struct SessionWishes {
 final class SessionModel {
   let session: Session
   let peer: PeerModel
-  let wishes: SessionWishes
+  let parameters: SessionParameters
   let createdAt: Timestamp
-  let keeping: SessionWishes.Keeping
+  let retention: SessionParameters.Retention
   /// The history, if it is durable.
   let history: History?
   let members: Collection
@@ -94,19 +94,19 @@ final class SessionModel {
   var changedDeliveries: Set<Receipt.ID> = []
 
   init(
-    _ session: Session, _ peer: PeerModel, _ wishes: SessionWishes, _ keeping: SessionWishes.Keeping,
+    _ session: Session, _ peer: PeerModel, _ parameters: SessionParameters, _ retention: SessionParameters.Retention,
     _ history: History?, at time: Timestamp,
-    _ collection: (String, SessionWishes.Keeping?, String?) -> Collection, datagrams: (String) -> Collection
+    _ collection: (String, SessionParameters.Retention?, String?) -> Collection, datagrams: (String) -> Collection
   ) {
     self.session = session
-    self.keeping = keeping
+    self.retention = retention
     self.history = history
     self.peer = peer
-    self.wishes = wishes
+    self.parameters = parameters
     createdAt = time
     let path = "/v1/sessions/\(session.id.text)"
     members = collection("\(path)/members", nil, nil)
-    messages = collection("\(path)/messages", keeping, history?.session.epoch)
+    messages = collection("\(path)/messages", retention, history?.session.epoch)
     self.datagrams = datagrams("\(path)/datagrams")
     streams = collection("\(path)/streams", nil, nil)
     resources = collection("\(path)/resources", nil, nil)
@@ -126,17 +126,17 @@ final class SessionModel {
 
   var json: JSON {
     var members: [JSON.Member] = [
-      .init("id", .text(id)), .init("peer", .text(peer.id)), .init("encryption", .text("\(wishes.encryption)")),
-      .init("trust", .text(wishes.trust.rawValue)), .init("maxPeers", .number(wishes.maxPeers)),
+      .init("id", .text(id)), .init("peer", .text(peer.id)), .init("encryption", .text("\(parameters.encryption)")),
+      .init("trust", .text(parameters.trust.rawValue)), .init("maxPeers", .number(parameters.maxPeers)),
       .init("connected", .number(connected.count)), .init("locked", .bool(isLocked)),
       .init("blocked", .list(blocked.sorted().map(JSON.text))),
       .init(
         "history",
         .object(
           [
-            .init("keep", .text(keeping.keep.rawValue)), .init("count", .number(keeping.limits.count)),
-            .init("bytes", .number(keeping.limits.bytes)),
-          ] + (keeping.limits.age.map { [.init("age", .number(Int($0.components.seconds)))] } ?? []))),
+            .init("keep", .text(retention.kind.rawValue)), .init("count", .number(retention.limits.count)),
+            .init("bytes", .number(retention.limits.bytes)),
+          ] + (retention.limits.age.map { [.init("age", .number(Int($0.components.seconds)))] } ?? []))),
     ]
     if let adhoc {
       members.append(.init("adhoc", .text(adhoc)))
@@ -153,33 +153,33 @@ extension Core {
   /// The time limit of a decision on a member.
   static let decisionTime: Duration = .seconds(60)
 
-  func openSession(of peer: PeerModel, _ wishes: SessionWishes) async throws -> SessionModel {
+  func openSession(of peer: PeerModel, _ parameters: SessionParameters) async throws -> SessionModel {
     let reservation = try reserve(.sessions(peer.id))
     defer { reservation.giveBack() }
     var options = SessionOptions()
-    options.encryption = wishes.encryption
-    options.peersMax = wishes.maxPeers
+    options.encryption = parameters.encryption
+    options.peersMax = parameters.maxPeers
     options.resources.acceptsUnasked = false
-    options.identity = wishes.identity
-    if wishes.trust != .any { options.trust = .ask(timeout: Self.decisionTime) }
-    let keeping = try keeping(of: wishes, for: peer)
-    try needRoom(for: peer, "opened")
-    try reserveQuota(keeping, for: peer.owner)
+    options.identity = parameters.identity
+    if parameters.trust != .any { options.trust = .ask(timeout: Self.decisionTime) }
+    let retention = try retention(of: parameters, for: peer)
+    try requireDiskSpace(for: peer, "opened")
+    try reserveQuota(retention, for: peer.owner)
     var isOpen = false
-    defer { if !isOpen { releaseQuota(keeping, of: peer.owner) } }
+    defer { if !isOpen { releaseQuota(retention, of: peer.owner) } }
     let session = try await peer.peer.openSession(options)
     guard lives(peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
     let now = Timestamp.now
     let stored = StoredSession(
       id: session.id.text, host: host.id.text, peer: peer.id, settings: [], created: now.milliseconds,
       epoch: Secrets.epoch(), number: sessionStore.number())
-    let history = keeping.keep == .durable ? sessionStore.begin(stored, keeping.limits, of: session.id) : nil
+    let history = retention.kind == .durable ? sessionStore.begin(stored, retention.limits, of: session.id) : nil
     let model = SessionModel(
-      session, peer, wishes, keeping, history, at: now, makeCollection, datagrams: datagramCollection)
+      session, peer, parameters, retention, history, at: now, makeCollection, datagrams: datagramCollection)
     sessions[model.id] = model
     reservation.giveBack()
     isOpen = true
-    if isLasting(peer) { model.stored = stored }
+    if isDurable(peer) { model.stored = stored }
     await keep(model)
     guard lives(model) else { throw Problem(.gone, "the peer was removed meanwhile") }
     begin(model)
@@ -187,8 +187,8 @@ extension Core {
     return model
   }
 
-  func makeCollection(_ path: String, _ keeping: SessionWishes.Keeping?, _ epoch: String?) -> Collection {
-    guard let window = keeping?.window else { return collection(path) }
+  func makeCollection(_ path: String, _ retention: SessionParameters.Retention?, _ epoch: String?) -> Collection {
+    guard let window = retention?.window else { return collection(path) }
     return collection(path, keeping: window.count, bytes: window.bytes, ring: Self.messagesRingBytesMax, epoch: epoch)
   }
 
@@ -232,7 +232,7 @@ extension Core {
       removeFromUse(resource, of: model.owner)
       endUpload(to: resource)
     }
-    releaseQuota(model.keeping, of: model.owner)
+    releaseQuota(model.retention, of: model.owner)
     if !resumesAfterRestart(model) {
       if model.stored == nil {
         discardFiles(of: model)
@@ -381,7 +381,7 @@ extension Core {
       known.update(decision.member, known.state)
       publish(known, in: model)
     }
-    switch model.wishes.trust {
+    switch model.parameters.trust {
     case .any: try? await decision.admit()
     case .firstUse: await firstUse(decision, in: model)
     case .anchors:

@@ -17,7 +17,7 @@ extension Core {
   var workUnderWay: Int {
     // If the host's sessions are stored, resources resume after the restart.
     let resources =
-      sessionStore.isLasting
+      sessionStore.isDurable
       ? 0
       : sessions.values.reduce(0) { sum, session in
         sum + session.resourceModels.values.count { $0.state == .transferring }

@@ -27,8 +27,9 @@ extension Core {
       ("connectionsPerSession", Self.connectionsPerSessionMax), ("connectionDataBytes", Routes.dataBytesMax),
       ("blocked", Routes.blockedMax), ("goneMembers", Self.goneMembersMax),
       ("decisionSeconds", Self.decisionTime.wholeSeconds), ("namedRecipients", Delivery.namedMax),
-      ("historyMessages", SessionWishes.Keeping.messagesMax),
-      ("memoryHistoryMessages", SessionWishes.Keeping.messagesInMemoryMax), ("historySeconds", Int(Routes.ageMax)),
+      ("historyMessages", SessionParameters.Retention.messagesMax),
+      ("memoryHistoryMessages", SessionParameters.Retention.messagesInMemoryMax),
+      ("historySeconds", Int(Routes.ageMax)),
       ("historyChanges", History.changesMax), ("historyChangesBytes", History.changesBytesMax),
       // Pairing and trust.
       ("pairingCodes", clients.limits.codesMax), ("pairingCodeSeconds", Int(Routes.codeSecondsMax)),

@@ -24,8 +24,8 @@ extension Core {
     if let damage = scrub.brokenDatabase {
       return "the database is damaged (\(damage)): stop the gateway, restore a backup, and check the disk"
     }
-    if diskRoom.shortage(at: Instant.now) != nil {
-      return "the disk of \(options.folder) is nearly full: less than \(diskRoom.freeMin) bytes are free"
+    if freeDiskSpace.shortage(at: Instant.now) != nil {
+      return "the disk of \(options.folder) is nearly full: less than \(freeDiskSpace.freeMin) bytes are free"
     }
     if host.storeIsFailing { return "what is to be kept cannot be written to \(options.folder): the log says why" }
     return nil

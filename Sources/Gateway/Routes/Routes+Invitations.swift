@@ -58,7 +58,7 @@ extension Routes {
     let model = InvitationModel(
       session.peer, isIncoming: false, remote: to, name: nil, type, context: context, session: session.id, at: now,
       expiresAt: now + (timeout > .zero ? timeout : .seconds(30)))
-    try core.needRoom(for: model.peer, "begun")
+    try core.requireDiskSpace(for: model.peer, "begun")
     let item = try core.send(model, from: session, timeout: timeout).orGone("invitation")
     await core.waitForWrites(of: model.peer)
     return .created(item, at: model.path)
@@ -81,7 +81,7 @@ extension Routes {
     guard !model.isAnswered else {
       throw Problem(.conflict, "the invitation is being answered already", field: "state")
     }
-    try core.needRoom(for: model.peer, toAnswer: answer == .accepted)
+    try core.requireDiskSpace(for: model.peer, toAnswer: answer == .accepted)
     switch (answer, model.isIncoming) {
     case (.accepted, true):
       if let session {

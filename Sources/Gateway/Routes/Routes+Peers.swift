@@ -151,10 +151,10 @@ extension Routes {
     }
     let reservation = try core.reserve(.advertisers(peer.id))
     defer { reservation.giveBack() }
-    try core.needRoom(for: peer, "begun")
+    try core.requireDiskSpace(for: peer, "begun")
     var opened: SessionModel?
     if invitations == .adhoc, session == nil {
-      opened = try await core.openSession(of: peer, SessionWishes())
+      opened = try await core.openSession(of: peer, SessionParameters())
       session = opened?.id
     }
     let model = AdvertiserModel(peer, type, info, invitations, session: session, until: until)
@@ -194,7 +194,7 @@ extension Routes {
       guard let advertiser = model.advertiser else {
         throw Problem(.conflict, "an ad hoc advertiser's info is set when it is made", field: "discoveryInfo")
       }
-      try core.needRoom(for: model.peer, "changed")
+      try core.requireDiskSpace(for: model.peer, "changed")
       do {
         try await advertiser.update(info: info)
       } catch {
@@ -217,7 +217,7 @@ extension Routes {
     try fields.end()
     let reservation = try core.reserve(.browsers(peer.id))
     defer { reservation.giveBack() }
-    try core.needRoom(for: peer, "begun")
+    try core.requireDiskSpace(for: peer, "begun")
     let browser: Browser
     do {
       browser = try await peer.peer.browse(type, until: until)

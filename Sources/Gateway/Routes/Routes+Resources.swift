@@ -46,7 +46,7 @@ extension Routes {
     let url = try fields.text("url")
     try fields.end()
     if url == nil { try core.checkRoom(for: UInt64(size ?? 0), of: session.owner) }
-    try core.needRoom(for: session.peer, "offered")
+    try core.requireDiskSpace(for: session.peer, "offered")
     let model = ResourceModel(
       name, ResourceModel.Other(member), isIncoming: false, type: type, size: size.map(UInt64.init), .uploading,
       at: Timestamp.now)
@@ -71,7 +71,7 @@ extension Routes {
         .conflict, "the resource is '\(model.state.rawValue)': only one that is 'offered' can be answered",
         field: "state")
     }
-    try core.needRoom(for: session.peer, toAnswer: answer == .accepted)
+    try core.requireDiskSpace(for: session.peer, toAnswer: answer == .accepted)
     let actor = Core.Actor.client(try call.need().id)
     switch answer {
     case .accepted: try core.accept(model, in: session, as: actor)
@@ -96,7 +96,7 @@ extension Routes {
       throw Problem(.conflict, "the resource is '\(model.state.rawValue)' and takes no content")
     }
     guard model.upload == nil else { throw Problem(.conflict, "its content is being uploaded already") }
-    try core.needRoom(for: session.peer, "taken")
+    try core.requireDiskSpace(for: session.peer, "taken")
     let bytesMax = model.size ?? UInt64(core.options.limits.resourceBytes)
     var (start, isLast) = (UInt64(0), true)
     if call.method == .patch {
@@ -137,7 +137,7 @@ extension Routes {
     if start == 0 {
       // A new file: the old one is named in a row that may still be there after a power cut.
       model.discard()
-      (model.uploaded, model.uploadedForGood, model.record) = (0, 0, UploadRecord())
+      (model.uploaded, model.uploadedDurably, model.record) = (0, 0, UploadRecord())
       core.count(model, of: session.owner)
     }
     let path = model.path ?? "\(core.options.folder)/sending/\(Secrets.id())"
@@ -243,7 +243,7 @@ extension Core {
     defer { syncsUnderWay -= 1 }
     try await host.onDisk { try spool.sync() }
     guard let session = sessions[session], lives(model, in: session), model.path == spool.path else { return }
-    if uploaded > model.uploadedForGood { (model.uploadedForGood, model.record.synced) = (uploaded, part) }
+    if uploaded > model.uploadedDurably { (model.uploadedDurably, model.record.synced) = (uploaded, part) }
     publish(model, in: session)
   }
 
@@ -263,7 +263,7 @@ extension Core {
       [.init("resource", .text(about)), .init("file", .text(path))])
     publishEvent("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
     model.discard()
-    (model.uploaded, model.uploadedForGood, model.record) = (0, 0, UploadRecord())
+    (model.uploaded, model.uploadedDurably, model.record) = (0, 0, UploadRecord())
     var problem = Problem(
       .conflict,
       "what was uploaded before the gateway was started again is damaged on its disk: upload all of it again",

@@ -67,27 +67,28 @@ extension Routes {
     let client = try call.need()
     var fields = try call.fields()
     let peer = try core.peer(in: &fields, for: client)
-    var wishes = SessionWishes()
-    if let word = try fields.word("encryption", of: SessionWishes.EncryptionWord.self) {
-      wishes.encryption = word.encryption
+    var parameters = SessionParameters()
+    if let word = try fields.word("encryption", of: SessionParameters.EncryptionWord.self) {
+      parameters.encryption = word.encryption
     }
-    wishes.trust = try fields.word("trust", of: SessionWishes.Trust.self) ?? .any
-    wishes.maxPeers = try fields.integer("maxPeers", in: 2...1_000_000).map(Int.init) ?? wishes.maxPeers
-    wishes.acceptsResources = try fields.word("resources", of: Taking.self) == .accept
+    parameters.trust = try fields.word("trust", of: SessionParameters.Trust.self) ?? .any
+    parameters.maxPeers = try fields.integer("maxPeers", in: 2...1_000_000).map(Int.init) ?? parameters.maxPeers
+    parameters.acceptsResources = try fields.word("resources", of: Taking.self) == .accept
     let adhoc = try fields.text("adhoc")
-    if let id = try fields.text("identity") { wishes.identity = try identity(id, core, client) }
+    if let id = try fields.text("identity") { parameters.identity = try identity(id, core, client) }
     if var history = try fields.object("history") {
-      var keeping = SessionWishes.Keeping(keep: core.sessionStore.isLasting ? .durable : .memory)
-      keeping.keep = try history.word("keep", of: SessionWishes.Keeping.Keep.self) ?? keeping.keep
-      let most = keeping.most(core.options.limits)
-      keeping.limits.count = try history.integer("count", in: 1...most.count).map(Int.init) ?? keeping.limits.count
-      keeping.limits.bytes = try history.integer("bytes", in: 1_024...most.bytes).map(Int.init) ?? keeping.limits.bytes
-      keeping.limits.age = try history.integer("age", in: 1...Self.ageMax).map { .seconds($0) }
+      var retention = SessionParameters.Retention(kind: core.sessionStore.isDurable ? .durable : .memory)
+      retention.kind = try history.word("keep", of: SessionParameters.Retention.Kind.self) ?? retention.kind
+      let most = retention.most(core.options.limits)
+      retention.limits.count = try history.integer("count", in: 1...most.count).map(Int.init) ?? retention.limits.count
+      retention.limits.bytes =
+        try history.integer("bytes", in: 1_024...most.bytes).map(Int.init) ?? retention.limits.bytes
+      retention.limits.age = try history.integer("age", in: 1...Self.ageMax).map { .seconds($0) }
       try history.end()
-      wishes.keeping = keeping
+      parameters.retention = retention
     }
     try fields.end()
-    let model = try await core.openSession(of: peer, wishes)
+    let model = try await core.openSession(of: peer, parameters)
     if let adhoc {
       do {
         try await startAdhoc(adhoc, model)
@@ -137,7 +138,7 @@ extension Routes {
     let blocked = try fields.texts("blocked", max: blockedMax).map(Set.init)
     let adhoc = try fields.textOrNull("adhoc")
     try fields.end()
-    try core.needRoom(for: model.peer, "changed")
+    try core.requireDiskSpace(for: model.peer, "changed")
     let turned = try peers(blocked?.symmetricDifference(model.blocked) ?? [])
     // It may be refused, and then nothing else has changed.
     if let adhoc, adhoc != model.adhoc { try await turn(model, adhoc) }

@@ -5,7 +5,7 @@ internal import Reactor
 ///
 /// Law: enough space stays free for work in progress to end. A commit that finds the disk full waits for space, a
 /// request on a nearly full disk fails at once, and a deletion then is durable.
-struct DiskRoom {
+struct FreeDiskSpace {
   private static let moment: Duration = .milliseconds(100)
 
   let freeMin: UInt64
@@ -37,9 +37,9 @@ struct DiskRoom {
 
 extension Core {
   /// Throws if the disk has no room for more, besides the work in progress.
-  func needDisk(for bytes: UInt64 = 0, _ undone: String) throws(Problem) {
-    guard let free = diskRoom.shortage(of: bytes, at: Instant.now) else { return }
-    let freeMin = diskRoom.freeMin
+  func requireFreeSpace(for bytes: UInt64 = 0, _ undone: String) throws(Problem) {
+    guard let free = freeDiskSpace.shortage(of: bytes, at: Instant.now) else { return }
+    let freeMin = freeDiskSpace.freeMin
     throw .noSpace(
       free < freeMin
         ? "less than \(freeMin) bytes are free on the gateway's disk (without those that are reserved), so nothing was \(undone): make room on it"

@@ -17,26 +17,26 @@ extension Core {
   }
 
   /// Whether the peer is restored after a restart.
-  func isLasting(_ peer: PeerModel) -> Bool { sessionStore.isLasting && peer.lifetime == .stored }
+  func isDurable(_ peer: PeerModel) -> Bool { sessionStore.isDurable && peer.lifetime == .stored }
 
-  func keeping(of wishes: SessionWishes, for peer: PeerModel) throws(Problem) -> SessionWishes.Keeping {
-    guard let keeping = wishes.keeping else {
-      return SessionWishes.Keeping(keep: isLasting(peer) ? .durable : .memory)
+  func retention(of parameters: SessionParameters, for peer: PeerModel) throws(Problem) -> SessionParameters.Retention {
+    guard let retention = parameters.retention else {
+      return SessionParameters.Retention(kind: isDurable(peer) ? .durable : .memory)
     }
-    guard keeping.keep != .durable || isLasting(peer) else {
+    guard retention.kind != .durable || isDurable(peer) else {
       throw Problem(
         .unsupported,
-        sessionStore.isLasting
+        sessionStore.isDurable
           ? "the peer lives with its WebSocket, and its sessions do too: keep the history in memory"
           : "this gateway keeps its keys nowhere, so that nothing of it lasts: keep the history in memory",
         field: "history.keep", rule: "lasting")
     }
-    return keeping
+    return retention
   }
 
   /// Fails at once while the store has no room, so that requests do not wait for it. The first one to find that out
   /// waits.
-  func needStore(_ undone: String) throws(Problem) {
+  func requireStore(_ undone: String) throws(Problem) {
     guard host.storeIsFailing else { return }
     throw .noSpace(
       "nothing can be stored at the moment, and so nothing was \(undone): make room on the gateway's disk",
@@ -44,20 +44,20 @@ extension Core {
   }
 
   /// The same for a change that takes room on the disk.
-  func needRoom(_ undone: String) throws(Problem) {
-    try needStore(undone)
-    try needDisk(undone)
+  func requireDiskSpace(_ undone: String) throws(Problem) {
+    try requireStore(undone)
+    try requireFreeSpace(undone)
   }
 
   /// The same for the data of a peer: nothing is stored where the peer is not durable.
-  func needRoom(for peer: PeerModel, _ undone: String) throws(Problem) {
-    if isLasting(peer) { try needRoom(undone) }
+  func requireDiskSpace(for peer: PeerModel, _ undone: String) throws(Problem) {
+    if isDurable(peer) { try requireDiskSpace(undone) }
   }
 
   /// The same for an answer: a refusal takes no more room than before.
-  func needRoom(for peer: PeerModel, toAnswer isAccepted: Bool) throws(Problem) {
-    guard isLasting(peer) else { return }
-    if isAccepted { try needRoom("answered") } else { try needStore("answered") }
+  func requireDiskSpace(for peer: PeerModel, toAnswer isAccepted: Bool) throws(Problem) {
+    guard isDurable(peer) else { return }
+    if isAccepted { try requireDiskSpace("answered") } else { try requireStore("answered") }
   }
 
   /// Stores the session's present state; returns when it would survive a power cut.
@@ -76,16 +76,17 @@ extension Core {
         await session.close()
         continue
       }
-      let (wishes, keeping) = SessionWishes.restored(from: settings)
+      let (parameters, retention) = SessionParameters.restored(from: settings)
       let model = SessionModel(
-        session, peer, wishes, keeping, sessionStore.histories[session.id], at: Timestamp(milliseconds: row.created),
+        session, peer, parameters, retention, sessionStore.histories[session.id],
+        at: Timestamp(milliseconds: row.created),
         makeCollection, datagrams: datagramCollection)
       model.stored = row
       model.isLocked = settings["locked"] == true
       model.blocked = Set((settings["blocked"]?.list ?? []).compactMap(\.text))
       model.adhoc = settings["adhoc"]?.text
       sessions[model.id] = model
-      historyUse.change(model.owner, from: 0, to: keeping.onDisk)
+      historyUse.change(model.owner, from: 0, to: retention.onDisk)
       begin(model)
       for resource in resources.compactMap({ ResourceModel($0, in: options.folder) }) {
         model.resourceModels[resource.id] = resource
@@ -104,32 +105,32 @@ extension SessionModel {
   /// Its stored form.
   var settings: JSON {
     var members: [JSON.Member] = [
-      .init("encryption", .text("\(wishes.encryption)")), .init("trust", .text(wishes.trust.rawValue)),
-      .init("maxPeers", .number(wishes.maxPeers)), .init("acceptsResources", .bool(wishes.acceptsResources)),
-      .init("keep", .text(keeping.keep.rawValue)), .init("count", .number(keeping.limits.count)),
-      .init("bytes", .number(keeping.limits.bytes)), .init("locked", .bool(isLocked)),
+      .init("encryption", .text("\(parameters.encryption)")), .init("trust", .text(parameters.trust.rawValue)),
+      .init("maxPeers", .number(parameters.maxPeers)), .init("acceptsResources", .bool(parameters.acceptsResources)),
+      .init("keep", .text(retention.kind.rawValue)), .init("count", .number(retention.limits.count)),
+      .init("bytes", .number(retention.limits.bytes)), .init("locked", .bool(isLocked)),
       .init("blocked", .list(blocked.sorted().map(JSON.text))),
     ]
-    if let age = keeping.limits.age { members.append(.init("age", .number(Int(age.components.seconds)))) }
+    if let age = retention.limits.age { members.append(.init("age", .number(Int(age.components.seconds)))) }
     if let adhoc { members.append(.init("adhoc", .text(adhoc))) }
     return .object(members)
   }
 }
 
-extension SessionWishes {
+extension SessionParameters {
   /// A value that is unknown, as that of another release, becomes the default.
-  static func restored(from settings: JSON) -> (SessionWishes, Keeping) {
-    var wishes = SessionWishes()
+  static func restored(from settings: JSON) -> (SessionParameters, Retention) {
+    var parameters = SessionParameters()
     let encryption = settings["encryption"]?.text.flatMap(EncryptionWord.init(rawValue:))
-    wishes.encryption = encryption?.encryption ?? wishes.encryption
-    wishes.trust = settings["trust"]?.text.flatMap(Trust.init(rawValue:)) ?? wishes.trust
-    wishes.maxPeers = settings["maxPeers"]?.integer.map(Int.init) ?? wishes.maxPeers
-    wishes.acceptsResources = settings["acceptsResources"] != false
-    var keeping = Keeping()
-    keeping.keep = settings["keep"]?.text.flatMap(Keeping.Keep.init(rawValue:)) ?? keeping.keep
-    keeping.limits.count = settings["count"]?.integer.map(Int.init) ?? keeping.limits.count
-    keeping.limits.bytes = settings["bytes"]?.integer.map(Int.init) ?? keeping.limits.bytes
-    keeping.limits.age = settings["age"]?.integer.map { .seconds($0) }
-    return (wishes, keeping)
+    parameters.encryption = encryption?.encryption ?? parameters.encryption
+    parameters.trust = settings["trust"]?.text.flatMap(Trust.init(rawValue:)) ?? parameters.trust
+    parameters.maxPeers = settings["maxPeers"]?.integer.map(Int.init) ?? parameters.maxPeers
+    parameters.acceptsResources = settings["acceptsResources"] != false
+    var retention = Retention()
+    retention.kind = settings["keep"]?.text.flatMap(Retention.Kind.init(rawValue:)) ?? retention.kind
+    retention.limits.count = settings["count"]?.integer.map(Int.init) ?? retention.limits.count
+    retention.limits.bytes = settings["bytes"]?.integer.map(Int.init) ?? retention.limits.bytes
+    retention.limits.age = settings["age"]?.integer.map { .seconds($0) }
+    return (parameters, retention)
   }
 }
