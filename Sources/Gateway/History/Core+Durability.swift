@@ -69,7 +69,7 @@ extension Core {
   }
 
   /// Restores the sessions of a peer from before this start.
-  func takeUp(_ peer: PeerModel) async throws {
+  func restore(_ peer: PeerModel) async throws {
     for session in try await peer.peer.restoredSessions() {
       guard let (row, resources) = sessionStore.takeStored(session.id), let settings = try? JSON(parsing: row.settings)
       else {

@@ -11,8 +11,8 @@ extension Core {
     let host = host
     try await restore()
     try await presence.begin()
-    for peer in peers.values { try await takeUp(peer) }
-    try await takeUpIntents()
+    for peer in peers.values { try await restore(peer) }
+    try await restoreRequests()
     let waitingCount = sessionStore.endUnrestored(of: host.id)
     if waitingCount > 0 {
       log(

@@ -3,43 +3,43 @@ internal import Notation
 internal import Store
 
 /// A request of a peer, or to it, that is restored after a restart.
-protocol Intent: LivingModel {
-  static var kind: IntentKind { get }
+protocol PersistedRequest: LivingModel {
+  static var kind: PersistedRequestKind { get }
   var id: String { get }
   var peer: PeerModel { get }
   /// Its stored form.
   var settings: JSON { get }
 }
 
-enum IntentKind: String { case advertiser, browser, invitation }
+enum PersistedRequestKind: String { case advertiser, browser, invitation }
 
-extension AdvertiserModel: Intent {
-  static var kind: IntentKind { .advertiser }
+extension AdvertiserModel: PersistedRequest {
+  static var kind: PersistedRequestKind { .advertiser }
   var settings: JSON { json }
 }
 
-extension BrowserModel: Intent {
-  static var kind: IntentKind { .browser }
+extension BrowserModel: PersistedRequest {
+  static var kind: PersistedRequestKind { .browser }
   var settings: JSON { json }
 }
 
-extension InvitationModel: Intent {
-  static var kind: IntentKind { .invitation }
+extension InvitationModel: PersistedRequest {
+  static var kind: PersistedRequestKind { .invitation }
 }
 
 extension Core {
   /// Stores its present state, with the store's next batch.
-  func keep(_ intent: some Intent) {
-    // A row must not bring back an intent that was deleted, alone or with its peer.
-    guard isDurable(intent.peer), lives(intent.peer), lives(intent) else { return }
+  func keep(_ request: some PersistedRequest) {
+    // A row must not bring back a request that was deleted, alone or with its peer.
+    guard isDurable(request.peer), lives(request.peer), lives(request) else { return }
     let row = StoredRequest(
-      id: intent.id, kind: type(of: intent).kind.rawValue, peer: intent.peer.id, settings: intent.settings.bytes)
+      id: request.id, kind: type(of: request).kind.rawValue, peer: request.peer.id, settings: request.settings.bytes)
     sessionStore.enqueue(PendingWrite { try $0.keep(row) }, host)
   }
 
-  func forget(_ intent: some Intent) {
-    guard isDurable(intent.peer) else { return }
-    let id = intent.id
+  func forget(_ request: some PersistedRequest) {
+    guard isDurable(request.peer) else { return }
+    let id = request.id
     sessionStore.enqueue(PendingWrite { try $0.removeRequest(id) }, host)
   }
 
@@ -61,20 +61,20 @@ extension Core {
   }
 
   /// Restores the requests of earlier runs, once the peers and the sessions are restored.
-  func takeUpIntents() async throws {
+  func restoreRequests() async throws {
     for row in try await store.perform({ try $0.requests() }) {
       guard let peer = peers[row.peer], let settings = try? JSON(parsing: row.settings) else { continue }
-      switch IntentKind(rawValue: row.kind) {
-      case .advertiser: await takeUp(AdvertiserModel(row.id, settings, peer))
-      case .browser: await takeUpBrowser(row.id, settings, peer)
-      case .invitation: takeUp(InvitationModel(row.id, settings, peer))
+      switch PersistedRequestKind(rawValue: row.kind) {
+      case .advertiser: await restore(AdvertiserModel(row.id, settings, peer))
+      case .browser: await restoreBrowser(row.id, settings, peer)
+      case .invitation: restore(InvitationModel(row.id, settings, peer))
       // A kind of a later release.
       case nil: break
       }
     }
   }
 
-  private func takeUp(_ model: AdvertiserModel?) async {
+  private func restore(_ model: AdvertiserModel?) async {
     guard let model else { return }
     if model.invitations == .adhoc, model.session.flatMap({ sessions[$0] }) == nil { return forget(model) }
     do {
@@ -86,14 +86,14 @@ extension Core {
     }
   }
 
-  private func takeUpBrowser(_ id: String, _ settings: JSON, _ peer: PeerModel) async {
+  private func restoreBrowser(_ id: String, _ settings: JSON, _ peer: PeerModel) async {
     let until = Until(settings)
     guard let type = settings["serviceType"]?.text, let browser = try? await peer.peer.browse(type, until: until)
     else { return }
     begin(BrowserModel(peer, browser, until, id: id) { collection($0) })
   }
 
-  private func takeUp(_ model: InvitationModel?) {
+  private func restore(_ model: InvitationModel?) {
     guard let model else { return }
     invitations[model.id] = model
     if model.state == .pending {
