@@ -92,9 +92,9 @@ final class Core {
   var syncsUnderWay = 0
   var downloads: [String: StreamDownload] = [:]
   /// Callbacks of reads from stored history.
-  var awaitingNews: [UInt64: (News?) -> Void] = [:]
+  var historyCallbacks: [UInt64: (ChangeBatch?) -> Void] = [:]
   /// Callbacks that wait for the digests of resources, by the resources' ids.
-  var digestsAwaited: [String: [(Result<ContentDigest?, Problem>) -> Void]] = [:]
+  var digestCallbacks: [String: [(Result<ContentDigest?, Problem>) -> Void]] = [:]
   /// The number of files whose content was not what it had been before this start.
   var damagedFileCount = 0
   var scrub = ScrubFindings()

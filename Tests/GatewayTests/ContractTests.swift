@@ -26,7 +26,7 @@ struct ContractTests {
         for facet in facets {
           let schema = operation.parameters.first { $0["name"] == .text(facet.name) }?["schema"].map(document.resolve)
           let words: JSON? = schema?["type"] == "boolean" ? ["true", "false"] : schema?["enum"]
-          #expect(words == facet.words.map { .list($0.map(JSON.text)) }, "\(name) \(facet.name)")
+          #expect(words == facet.allowedValues.map { .list($0.map(JSON.text)) }, "\(name) \(facet.name)")
         }
       }
       let path = operation.parameters.filter { $0["in"] == "path" }.compactMap { $0["name"]?.text }

@@ -159,7 +159,7 @@ struct OwnDataTests {
         else {
           return
         }
-        collection.begin(with: [], at: 700, attic: history)
+        collection.begin(with: [], at: 700, historySource: history)
       }
       // Some 14 MB: more than lies between the two.
       let line = try client.line()

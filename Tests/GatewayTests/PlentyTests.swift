@@ -140,7 +140,7 @@ struct PlentyTests {
         let items = try await plenty.bert.client.get(path).json["items"]?.list ?? []
         for facet in facets {
           let told = items.map { $0[facet.name].map { $0.text ?? $0.line } }
-          for value in Set(told.compactMap(\.self)).union(facet.words ?? []) {
+          for value in Set(told.compactMap(\.self)).union(facet.allowedValues ?? []) {
             let part = try await plenty.bert.client.get("\(path)?\(facet.name)=\(Percent.encode(value))")
             #expect(part.json["items"] == .list(zip(items, told).filter { $1 == value }.map(\.0)), "\(path) \(value)")
           }

@@ -67,14 +67,14 @@ struct SnapshotTests {
   }
 
   /// A channel that lasts and has no room for more than 300 things; all before them is in the attic.
-  private func lasting() -> (Collection, any Attic) {
+  private func lasting() -> (Collection, any HistorySource) {
     var limits = Collection.Limits()
     limits.itemsMax = 300
     let collection = Collection(path: "/", number: 1, epoch: "abc", limits: limits, viewer: { _ in nil })
-    let attic = Bare()
-    collection.begin(with: [], at: 0, attic: attic)
+    let historySource = Bare()
+    collection.begin(with: [], at: 0, historySource: historySource)
     put(1...300, in: collection)
-    return (collection, attic)
+    return (collection, historySource)
   }
 
   private func put(_ numbers: ClosedRange<UInt64>, in collection: Collection) {
@@ -104,7 +104,7 @@ struct SnapshotTests {
     "A stream of events whose client has not read what leaves a channel that lasts ends before its snapshot does",
     arguments: [false, true])
   func torn(isPruned: Bool) throws {
-    let (collection, attic) = lasting()
+    let (collection, historySource) = lasting()
     let stream = EventStream(collection, Listing(), viewer)
     let start = read(stream, atMost: 100_000)
     #expect(start.text.contains("event: snapshot\nid: abc.300\n") && start.text.contains(#""id":"m64""#))
@@ -112,12 +112,12 @@ struct SnapshotTests {
     if isPruned { collection.forget(before: 200) } else { put(301...499, in: collection) }
     let rest = read(stream)
     #expect(rest.hasEnded && !rest.text.contains("\n") && !rest.text.contains(#""id":"m200""#))
-    withExtendedLifetime(attic) {}
+    withExtendedLifetime(historySource) {}
   }
 
   @Test("What leaves a channel that lasts after its client has read it is missed by no snapshot")
   func untorn() throws {
-    let (collection, attic) = lasting()
+    let (collection, historySource) = lasting()
     let stream = EventStream(collection, Listing(), viewer)
     let start = read(stream, atMost: 100_000)
     put(301...350, in: collection)
@@ -126,12 +126,12 @@ struct SnapshotTests {
     let snapshot = try JSON(parsing: String(try #require(lines.first { $0.hasPrefix("data: ") }).dropFirst(6)))
     #expect(ids(snapshot) == (1...300).map { "m\($0)" } && snapshot["position"] == "abc.300")
     #expect(!rest.hasEnded && lines.filter { $0.hasPrefix("id: ") } == (300...350).map { "id: abc.\($0)" })
-    withExtendedLifetime(attic) {}
+    withExtendedLifetime(historySource) {}
   }
 }
 
 /// An attic in which nothing is looked for.
-private final class Bare: Attic {
+private final class Bare: HistorySource {
   var oldest: (ordinal: UInt64, id: String)? { nil }
 
   func page(

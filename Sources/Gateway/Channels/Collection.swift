@@ -53,7 +53,7 @@ final class Collection {
   private let onDropped: (Int) -> Void
   private(set) var isEnded = false
   /// The stored history of a durable channel.
-  private(set) weak var attic: (any Attic)?
+  private(set) weak var historySource: (any HistorySource)?
   /// The ordinal of the last item that has left a durable channel, which is not published.
   private(set) var lastEvictedOrdinal: UInt64 = 0
 
@@ -80,7 +80,7 @@ final class Collection {
 
   var position: Position { Position(epoch: epoch, offset: offset) }
   /// Retention removes items from a durable channel without a change, so the tag has the oldest one too.
-  var tag: EntityTag { attic?.oldest.map { .text("\($0.ordinal).\(position)") } ?? .position(position) }
+  var tag: EntityTag { historySource?.oldest.map { .text("\($0.ordinal).\(position)") } ?? .position(position) }
   var count: Int { items.count }
   var bytes: Int { items.bytes }
   subscript(id: String) -> Item? { items[id] }
@@ -129,10 +129,10 @@ final class Collection {
   // MARK: Durable channels
 
   /// Begins with the latest items and the offset that the store has.
-  func begin(with latest: [Item], at offset: UInt64, attic: any Attic) {
+  func begin(with latest: [Item], at offset: UInt64, historySource: any HistorySource) {
     for item in latest { items.put(item) }
     self.offset = offset
-    self.attic = attic
+    self.historySource = historySource
     makeRoom()
   }
 
@@ -235,10 +235,10 @@ final class Collection {
   }
 
   /// The same with the position that they reach, and the number of changes that were dropped before them.
-  func news(since position: Position) -> News? {
+  func changeBatch(since position: Position) -> ChangeBatch? {
     var position = position
     let dropped = skipDropped(after: &position)
-    return changes(after: position).map { News(dropped: dropped, changes: Array($0), position: self.position) }
+    return changes(after: position).map { ChangeBatch(dropped: dropped, changes: Array($0), position: self.position) }
   }
 
   /// Moves a position past the changes that the channel has dropped, and returns their number.

@@ -22,7 +22,7 @@ final class EventStream: Follower, BodySource {
   private var isReading = false
 
   init(
-    _ collection: Collection, _ listing: Listing, _ client: ClientView, _ recalled: Recalled? = nil,
+    _ collection: Collection, _ listing: Listing, _ client: ClientView, _ recalled: HistoryResult? = nil,
     keeping reservation: AnswerReservation? = nil
   ) {
     self.collection = collection
@@ -31,7 +31,7 @@ final class EventStream: Follower, BodySource {
     position = collection.position
     // Browsers reconnect two seconds after a stream has ended.
     waiting = Pieces([Array("retry: 2000\n".utf8)])
-    if let since = listing.since, let news = listing.news(of: collection, recalled) {
+    if let since = listing.since, let news = listing.changes(of: collection, recalled) {
       write("event: recovered\ndata: {\"recovered\":true,\"position\":\"\(since)\"}\n\n")
       // The changes that the channel has are read at the client's pace.
       if recalled == nil { position = since } else { take(news, keeping: reservation) }
@@ -102,19 +102,19 @@ final class EventStream: Follower, BodySource {
 
   /// Begins a read from stored history; whether there is any.
   private func beginHistoryRead() -> Bool {
-    guard let core, collection.needsAttic(since: position) else { return end() }
+    guard let core, collection.needsHistory(since: position) else { return end() }
     isReading = true
     // The stored changes take memory, so the read waits for a reservation.
     core.answers.reserve(History.changesBytesMax, for: client.id) { [self] reserved in
       guard case .success(let reservation) = reserved, exchange?.isOver == false, !isDismissed else {
         return finishHistoryRead(nil, reservation: nil)
       }
-      core.recall(collection, since: position) { [self] in finishHistoryRead($0, reservation: reservation) }
+      core.readHistory(of: collection, since: position) { [self] in finishHistoryRead($0, reservation: reservation) }
     }
     return true
   }
 
-  private func finishHistoryRead(_ news: News?, reservation: AnswerReservation?) {
+  private func finishHistoryRead(_ news: ChangeBatch?, reservation: AnswerReservation?) {
     isReading = false
     if let news { take(news, keeping: reservation) } else { isDismissed = true }
     exchange?.wake()
@@ -124,7 +124,7 @@ final class EventStream: Follower, BodySource {
     if count > 0 { write("event: dropped\nid: \(position)\ndata: {\"dropped\":\(count)}\n\n") }
   }
 
-  private func take(_ news: News, keeping reservation: AnswerReservation?) {
+  private func take(_ news: ChangeBatch, keeping reservation: AnswerReservation?) {
     news.changes.forEach(take)
     position = news.position
     if let reservation, !waiting.isEmpty { waiting.keep(reservation) }
@@ -134,7 +134,7 @@ final class EventStream: Follower, BodySource {
 
   private func take(_ change: Change) {
     position.offset = change.offset
-    switch change.telling(to: client, where: listing.filter) {
+    switch change.update(for: client, where: listing.filter) {
     case .nothing: return
     case .put(let bytes):
       let head = Array("event: put\nid: \(position)\ndata: ".utf8)

@@ -2,28 +2,28 @@
 struct Facet: Sendable, ExpressibleByStringLiteral {
   let name: String
   /// All its values; nil where it may be any text.
-  let words: [String]?
+  let allowedValues: [String]?
 
   /// A facet whose value may be any text.
-  init(stringLiteral name: String) { (self.name, words) = (name, nil) }
+  init(stringLiteral name: String) { (self.name, allowedValues) = (name, nil) }
 
-  init(_ name: String, _ words: [String]) { (self.name, self.words) = (name, words) }
+  init(_ name: String, _ words: [String]) { (self.name, self.allowedValues) = (name, words) }
 
   init<Word: RawRepresentable & CaseIterable>(_ name: String, of type: Word.Type) where Word.RawValue == String {
     self.init(name, Word.allCases.map(\.rawValue))
   }
 
-  static func truth(_ name: String) -> Facet { Facet(name, ["true", "false"]) }
+  static func boolean(_ name: String) -> Facet { Facet(name, ["true", "false"]) }
 
   static let direction = Facet("direction", ["incoming", "outgoing"])
 
   /// The value to filter by; nil where the call names none.
   func value(in call: Call) throws(Problem) -> String? {
     guard let value = try call.parameter(name) else { return nil }
-    guard let words, !words.contains(value) else { return value }
+    guard let allowedValues, !allowedValues.contains(value) else { return value }
     throw Problem(
       .invalidParameter,
-      "'\(name)' is \(PlainName.of(value)) and must be one of \(words.map { "'\($0)'" }.joined(separator: ", "))",
+      "'\(name)' is \(PlainName.of(value)) and must be one of \(allowedValues.map { "'\($0)'" }.joined(separator: ", "))",
       field: name, rule: "oneOf")
   }
 }

@@ -78,7 +78,7 @@ struct Change: Sendable {
     Pieces([Array("{\"n\":\(number),\"o\":\(offset),\"put\":".utf8), bytes, [UInt8(ascii: "}")]])
   }
 
-  enum Telling {
+  enum Update {
     case put([UInt8])
     case del
     case nothing
@@ -98,7 +98,7 @@ struct Change: Sendable {
   }
 
   /// The change for a client with a filter: an item that no longer passes the filter is deleted for that client.
-  func telling(to client: ClientView, where filter: [String: String]) -> Telling {
+  func update(for client: ClientView, where filter: [String: String]) -> Update {
     guard owner.isSeen(by: client) else { return .nothing }
     func isIn(_ facets: [String: String]?) -> Bool { facets.map { filter.isMet(by: $0) } ?? false }
     if let bytes, isIn(facets) { return .put(bytes) }

@@ -59,15 +59,15 @@ struct Listing: Sendable {
   }
 
   /// Limit for the bytes that are read from stored history at once.
-  var atticBytesMax: Int { since == nil ? Self.pageBytesMax : History.changesBytesMax }
+  var historyBytesMax: Int { since == nil ? Self.pageBytesMax : History.changesBytesMax }
 
   /// A page, or the changes since a position.
-  func reply(of collection: Collection, for client: ClientView, _ recalled: Recalled?) -> Reply {
-    since == nil ? page(of: collection, for: client, recalled) : news(of: collection, for: client, recalled)
+  func reply(of collection: Collection, for client: ClientView, _ recalled: HistoryResult?) -> Reply {
+    since == nil ? page(of: collection, for: client, recalled) : changes(of: collection, for: client, recalled)
   }
 
   /// A page of the collection as it is now.
-  func page(of collection: Collection, for client: ClientView, _ recalled: Recalled? = nil) -> Reply {
+  func page(of collection: Collection, for client: ClientView, _ recalled: HistoryResult? = nil) -> Reply {
     var (items, hasMore) = collection.page(
       after: after, atMost: limit, bytes: Self.pageBytesMax, for: client, where: filter)
     if case .page(let past, let isMore)? = recalled { (items, hasMore) = (past, isMore) }
@@ -92,22 +92,22 @@ struct Listing: Sendable {
   }
 
   /// Whether there are changes for the client; true as well where the changes are no longer known.
-  func isNews(_ collection: Collection, for client: ClientView) -> Bool {
+  func hasChanges(_ collection: Collection, for client: ClientView) -> Bool {
     guard let since, let changes = collection.changes(after: since) else { return true }
     return changes.contains { change in
-      if case .nothing = change.telling(to: client, where: filter) { false } else { true }
+      if case .nothing = change.update(for: client, where: filter) { false } else { true }
     }
   }
 
   /// The changes after `since`, or a snapshot where some of them are no longer kept.
-  func news(of collection: Collection, for client: ClientView, _ recalled: Recalled? = nil) -> Reply {
-    guard let news = news(of: collection, recalled) else {
+  func changes(of collection: Collection, for client: ClientView, _ recalled: HistoryResult? = nil) -> Reply {
+    guard let news = changes(of: collection, recalled) else {
       let all = snapshot(of: collection, for: client).pieces()
       return Reply(200, all.count <= AnswerBudget.smallBytesMax ? .json(all.joined) : .pieces(all))
     }
     var told: [[UInt8]] = []
     for change in news.changes {
-      let telling = change.telling(to: client, where: filter)
+      let telling = change.update(for: client, where: filter)
       if case .nothing = telling { continue }
       if !told.isEmpty { told.append(Item.comma) }
       if case .put(let bytes) = telling {
@@ -122,9 +122,9 @@ struct Listing: Sendable {
   }
 
   /// The changes after `since`, or nil where some of them are no longer kept.
-  func news(of collection: Collection, _ recalled: Recalled?) -> News? {
-    if case .news(let news)? = recalled { return news }
-    return since.flatMap(collection.news)
+  func changes(of collection: Collection, _ recalled: HistoryResult?) -> ChangeBatch? {
+    if case .changes(let news)? = recalled { return news }
+    return since.flatMap(collection.changeBatch)
   }
 
   func snapshot(of collection: Collection, for client: ClientView) -> Snapshot {

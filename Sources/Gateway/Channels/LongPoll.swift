@@ -30,7 +30,7 @@ final class LongPoll: Follower {
   }
 
   func changed(_ collection: Collection) {
-    if listing.isNews(collection, for: client) { return respond() }
+    if listing.hasChanges(collection, for: client) { return respond() }
     listing.since = collection.position
   }
 

@@ -40,7 +40,7 @@ struct Snapshot: Sequence, IteratorProtocol {
     position = collection.position
     var members = members + [.init("position", .text(position.description)), .init("recovered", .bool(false))]
     if let missed = collection.missed(since: since) { members.append(.init("missed", .number(missed))) }
-    if let oldest = collection.attic?.oldest?.id ?? collection.oldestOmittedID(for: client, where: filter) {
+    if let oldest = collection.historySource?.oldest?.id ?? collection.oldestOmittedID(for: client, where: filter) {
       members.append(.init("oldest", .text(oldest)))
     }
     stage = .opening(members: JSON.object(members).bytes)

@@ -112,7 +112,7 @@ final class Export: BodySource {
     guard core.clients.hasValidToken(client.id) else { return finish(.failed) }
     guard let chapter = chapters.last else { return beginSession() }
     guard let collection = core.collection(at: chapter.path) else { return endChapter() }
-    if collection.attic != nil { return read(chapter) }
+    if collection.historySource != nil { return read(chapter) }
     let page = collection.page(after: chapter.after, atMost: Self.itemsMax, for: client, where: [:])
     write(page.items, hasMore: page.hasMore)
   }
@@ -123,7 +123,7 @@ final class Export: BodySource {
     core.start { core in
       // The page is nil where the disk cannot be read: the export is then incomplete.
       let page =
-        try? await core.collection(at: chapter.path)?.attic?.page(
+        try? await core.collection(at: chapter.path)?.historySource?.page(
           after: chapter.after, atMost: Self.itemsMax, where: [:]) ?? ([], false)
       if let export = core.exports[client], export.number == number { export.finishRead(page) }
     }

@@ -224,18 +224,18 @@ final class Service: WebHandler {
     _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange,
     keeping reservation: AnswerReservation? = nil
   ) throws(Problem) {
-    guard collection.needsAttic(listing) else {
+    guard collection.needsHistory(listing) else {
       return try respondWithCollection(collection, listing, call, exchange, nil, keeping: reservation)
     }
     guard let reservation else {
-      return try wait(for: listing.atticBytesMax, collection, listing, call, exchange)
+      return try wait(for: listing.historyBytesMax, collection, listing, call, exchange)
     }
     let (number, path) = (keep(exchange), collection.path)
     core.start { core in
       do {
         // It may have ended meanwhile.
         guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
-        let recalled = try await collection.recall(listing)
+        let recalled = try await collection.readHistory(listing)
         guard let service = core.service, let exchange = service.take(number) else { return }
         try service.respondWithCollection(collection, listing, call, exchange, recalled, keeping: reservation)
       } catch {
@@ -264,7 +264,7 @@ final class Service: WebHandler {
   }
 
   private func respondWithCollection(
-    _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange, _ recalled: Recalled?,
+    _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange, _ recalled: HistoryResult?,
     keeping reservation: AnswerReservation?
   ) throws(Problem) {
     let client = try call.need()
@@ -277,7 +277,7 @@ final class Service: WebHandler {
       throw Problem(.notAcceptable, "a list comes as application/json or text/event-stream")
     }
     if listing.since != nil, listing.wait > 0, !core.isDraining, recalled == nil,
-      !listing.isNews(collection, for: client)
+      !listing.hasChanges(collection, for: client)
     {
       return LongPoll(collection, listing, client, core.reactor).begin(exchange) { [self] listing in
         do throws(Problem) {

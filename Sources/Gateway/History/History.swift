@@ -79,7 +79,7 @@ final class History: @unchecked Sendable {
   func attach(_ channel: Collection, _ owner: Owner) {
     self.channel = channel
     self.owner = owner
-    channel.begin(with: latest.map(item), at: offsetAtStart, attic: self)
+    channel.begin(with: latest.map(item), at: offsetAtStart, historySource: self)
     for message in unpublished { channel.publishStored(item(message)) }
     unpublished = []
   }
@@ -290,7 +290,7 @@ struct PendingMessage {
 
 // MARK: Stored history
 
-extension History: Attic {
+extension History: HistorySource {
   /// Limits for the changes that are read at once.
   static let changesMax = 4_096
   static let changesBytesMax = 1 << 20

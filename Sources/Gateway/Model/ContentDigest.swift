@@ -97,8 +97,8 @@ extension Core {
   ) {
     if model.state == .damaged { return tell(.failure(.damagedFile)) }
     guard model.soundness == .unknown, let path = model.path else { return tell(.success(model.digest)) }
-    digestsAwaited[model.id, default: []].append(tell)
-    if digestsAwaited[model.id]?.count ?? 0 > 1 { return }
+    digestCallbacks[model.id, default: []].append(tell)
+    if digestCallbacks[model.id]?.count ?? 0 > 1 { return }
     let (id, place) = (model.id, session.id)
     start { core in
       let learned: Result<ContentDigest?, Problem>
@@ -109,7 +109,7 @@ extension Core {
         learned = .failure(
           Problem(.unknown, "what lies here cannot be read: \(error); its digest is not known", rule: "readable"))
       }
-      for tell in core.digestsAwaited.removeValue(forKey: id) ?? [] { tell(learned) }
+      for tell in core.digestCallbacks.removeValue(forKey: id) ?? [] { tell(learned) }
     }
   }
 

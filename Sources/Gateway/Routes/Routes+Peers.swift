@@ -80,7 +80,7 @@ extension Routes {
       }),
     Route(
       .get, "/v1/browsers/{browser}/found", .role(.viewer),
-      .collection(facets: [.truth("verified")]) { core, call in
+      .collection(facets: [.boolean("verified")]) { core, call in
         try core.browser(call[0], for: call.need()).found
       }),
     Route(

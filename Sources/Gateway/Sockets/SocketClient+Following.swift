@@ -47,20 +47,20 @@ extension SocketClient {
         }
       }
     }
-    guard let since, collection.needsAttic(since: since) else {
-      let news = since.flatMap(collection.news)
+    guard let since, collection.needsHistory(since: since) else {
+      let news = since.flatMap(collection.changeBatch)
       let bytes = news?.bytes ?? Snapshot(of: collection, since: since, for: view).pieces().count
       if bytes > AnswerBudget.smallBytesMax, reservation == nil { return wait(for: bytes) }
       return begin(following, since, news, id, view, keeping: reservation)
     }
     guard let reservation else { return wait(for: History.changesBytesMax) }
-    recall(following, since) { $0.begin(following, since, $1, id, view, keeping: reservation) }
+    readHistory(following, since) { $0.begin(following, since, $1, id, view, keeping: reservation) }
   }
 
-  private func recall(
-    _ following: Following, _ since: Position, _ tell: @escaping (SocketClient, News?) -> Void
+  private func readHistory(
+    _ following: Following, _ since: Position, _ tell: @escaping (SocketClient, ChangeBatch?) -> Void
   ) {
-    core.recall(following.collection, since: since) { [weak self] news in
+    core.readHistory(of: following.collection, since: since) { [weak self] news in
       // The client may have gone or unsubscribed meanwhile.
       guard let self, subscriptions[following.collection.path] === following else { return }
       tell(self, news)
@@ -69,7 +69,7 @@ extension SocketClient {
 
   /// Answers with the changes since a position; nil where these are not known: then with a snapshot.
   private func begin(
-    _ following: Following, _ since: Position?, _ news: News?, _ id: JSON, _ view: ClientView,
+    _ following: Following, _ since: Position?, _ news: ChangeBatch?, _ id: JSON, _ view: ClientView,
     keeping reservation: AnswerReservation?
   ) {
     let collection = following.collection
@@ -107,7 +107,9 @@ extension SocketClient {
     socket?.send(reserved: frames)
   }
 
-  private func tell(_ news: News, _ following: Following, _ view: ClientView, keeping reservation: AnswerReservation?) {
+  private func tell(
+    _ news: ChangeBatch, _ following: Following, _ view: ClientView, keeping reservation: AnswerReservation?
+  ) {
     let collection = following.collection
     var frames: [Pieces] = []
     func say(_ text: String) { frames.append(Pieces([Array(text.utf8)])) }
@@ -135,7 +137,7 @@ extension SocketClient {
   private func sendNextChanges(_ following: Following, _ view: ClientView, keeping reservation: AnswerReservation?) {
     guard let socket, !isClosing else { return }
     let collection = following.collection
-    if let news = collection.news(since: following.position) {
+    if let news = collection.changeBatch(since: following.position) {
       tell(news, following, view, keeping: reservation)
       return collection.subscribe(socket)
     }
@@ -148,7 +150,7 @@ extension SocketClient {
       guard case .success(let reservation) = reserved else {
         return client.close(.lagging, "too far behind: reconnect, and subscribe with the last position")
       }
-      client.recall(following, following.position) { client, news in
+      client.readHistory(following, following.position) { client, news in
         guard let news else {
           return client.close(
             .lagging, "what comes next is kept no more: reconnect, and subscribe with the last position")

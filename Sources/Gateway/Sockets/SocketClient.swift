@@ -340,16 +340,16 @@ final class SocketClient: SocketOwner {
         }
       }
     }
-    guard collection.needsAttic(listing) else {
+    guard collection.needsHistory(listing) else {
       let reply = listing.reply(of: collection, for: view, nil)
       if let bytes = reply.largeBytes, reservation == nil { return wait(for: bytes) }
       return say(id, reply.keeping(reservation))
     }
-    guard let reservation else { return wait(for: listing.atticBytesMax) }
+    guard let reservation else { return wait(for: listing.historyBytesMax) }
     let path = collection.path
     later(call, id) { core, _ in
       guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
-      return listing.reply(of: collection, for: view, try await collection.recall(listing)).keeping(reservation)
+      return listing.reply(of: collection, for: view, try await collection.readHistory(listing)).keeping(reservation)
     }
   }
 

@@ -1,7 +1,7 @@
 internal import Notation
 
 /// The stored history of a channel, beyond what the channel holds in memory. Reading it takes time.
-protocol Attic: AnyObject {
+protocol HistorySource: AnyObject {
   /// The oldest item that is stored.
   var oldest: (ordinal: UInt64, id: String)? { get }
   /// Items after an ordinal, also those that the channel holds: at most `count`, and as many as a page has room for.
@@ -15,7 +15,7 @@ protocol Attic: AnyObject {
 }
 
 /// The changes since a position, and the position that they reach: the end of the channel, or of one read.
-struct News {
+struct ChangeBatch {
   /// The number of changes that were dropped before these, in a channel whose items are not kept.
   var dropped = 0
   var changes: [Change]
@@ -26,37 +26,40 @@ struct News {
 }
 
 /// The result of a read from stored history.
-enum Recalled {
+enum HistoryResult {
   case page([Item], hasMore: Bool)
-  case news(News)
+  case changes(ChangeBatch)
 }
 
 extension Collection {
   /// Whether the changes since a position are no longer in the channel, and may be in its stored history.
-  func needsAttic(since position: Position?) -> Bool {
-    guard attic != nil, let position, position.epoch == epoch, position.offset < offset else { return false }
+  func needsHistory(since position: Position?) -> Bool {
+    guard historySource != nil, let position, position.epoch == epoch, position.offset < offset else { return false }
     return changes(after: position) == nil
   }
 
-  func needsAttic(_ listing: Listing) -> Bool {
-    guard listing.since == nil, let oldest = attic?.oldest else { return needsAttic(since: listing.since) }
+  func needsHistory(_ listing: Listing) -> Bool {
+    guard listing.since == nil, let oldest = historySource?.oldest else { return needsHistory(since: listing.since) }
     return max(oldest.ordinal, listing.after + 1) < firstOrdinal
   }
 
   /// The stored changes since a position, and those that came during the read if the channel still has them.
-  func recall(since position: Position) async throws -> News? {
+  func readHistory(since position: Position) async throws -> ChangeBatch? {
     let last = offset
     guard position.epoch == epoch,
-      let (past, through) = try await attic?.changes(after: position.offset, through: last)
+      let (past, through) = try await historySource?.changes(after: position.offset, through: last)
     else { return nil }
     let reached = Position(epoch: epoch, offset: through)
-    guard through == last, let news = changes(after: reached) else { return News(changes: past, position: reached) }
-    return News(changes: past + news, position: self.position)
+    guard through == last, let news = changes(after: reached) else {
+      return ChangeBatch(changes: past, position: reached)
+    }
+    return ChangeBatch(changes: past + news, position: self.position)
   }
 
-  func recall(_ listing: Listing) async throws -> Recalled? {
-    if let since = listing.since { return try await recall(since: since).map(Recalled.news) }
-    guard let page = try await attic?.page(after: listing.after, atMost: listing.limit, where: listing.filter) else {
+  func readHistory(_ listing: Listing) async throws -> HistoryResult? {
+    if let since = listing.since { return try await readHistory(since: since).map(HistoryResult.changes) }
+    guard let page = try await historySource?.page(after: listing.after, atMost: listing.limit, where: listing.filter)
+    else {
       return nil
     }
     // An item that is stored and not yet published comes by the channel first.
@@ -67,13 +70,13 @@ extension Collection {
 
 extension Core {
   /// Reads the changes since a position from stored history, and calls `tell` later: with nil where some are gone.
-  func recall(_ collection: Collection, since position: Position, _ tell: @escaping (News?) -> Void) {
+  func readHistory(of collection: Collection, since position: Position, _ tell: @escaping (ChangeBatch?) -> Void) {
     let (number, path) = (number(), collection.path)
-    awaitingNews[number] = tell
+    historyCallbacks[number] = tell
     start { core in
       // The channel may have ended meanwhile.
-      let news = try? await core.collection(at: path)?.recall(since: position)
-      core.awaitingNews.removeValue(forKey: number)?(news)
+      let news = try? await core.collection(at: path)?.readHistory(since: position)
+      core.historyCallbacks.removeValue(forKey: number)?(news)
     }
   }
 }

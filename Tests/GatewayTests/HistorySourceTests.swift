@@ -3,9 +3,9 @@ internal import Testing
 @testable internal import Gateway
 
 @Suite("What a channel does not hold itself")
-struct AtticTests {
+struct HistorySourceTests {
   /// Has all things, of which the channel holds the last ones only.
-  private final class Cellar: Attic {
+  private final class Cellar: HistorySource {
     let items: [Item]
 
     init(_ items: [Item]) { self.items = items }
@@ -35,10 +35,10 @@ struct AtticTests {
   func page() async throws {
     let cellar = Cellar([item(1), item(2, changed: 7), item(3), item(4), item(5), item(6)])
     let collection = Collection(path: "/", number: 1, epoch: "abc", viewer: { _ in nil })
-    collection.begin(with: [item(4), item(5)], at: 5, attic: cellar)
+    collection.begin(with: [item(4), item(5)], at: 5, historySource: cellar)
     let listing = Listing()
-    #expect(collection.needsAttic(listing))
-    guard case .page(let items, let hasMore)? = try await collection.recall(listing) else {
+    #expect(collection.needsHistory(listing))
+    guard case .page(let items, let hasMore)? = try await collection.readHistory(listing) else {
       Issue.record("no page came")
       return
     }
