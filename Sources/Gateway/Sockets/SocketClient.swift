@@ -13,7 +13,7 @@ final class SocketClient: SocketOwner {
   private let head: Head
   private(set) var view: ClientView?
   private(set) weak var socket: WebSocket?
-  var subscriptions: [String: Following] = [:]
+  var subscriptions: [String: Subscription] = [:]
   private var connectDeadline: Timer?
   private var requestsUnderWay = 0
   /// Frames received while its answers wait unread.
@@ -48,7 +48,7 @@ final class SocketClient: SocketOwner {
     pendingFrames = []
     if let connectDeadline { core.reactor.cancel(connectDeadline) }
     connectDeadline = nil
-    for following in subscriptions.values { following.collection.unsubscribe(socket) }
+    for subscription in subscriptions.values { subscription.collection.unsubscribe(socket) }
     subscriptions = [:]
     core.sockets.remove(socket)
   }
