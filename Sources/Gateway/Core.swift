@@ -50,9 +50,9 @@ final class Core {
   private var collections: [String: Collection] = [:]
   private var lastNumber = 0
   private var lastUpload: UInt64 = 0
-  private var memory = Idempotency()
+  private var idempotency = Idempotency()
   /// The memory of large responses.
-  let answers: AnswerBudget
+  let responseBudget: ResponseBudget
   /// The loop's time, shared between clients.
   let fairQueue: FairQueue
 
@@ -113,7 +113,7 @@ final class Core {
     self.sessionStore = sessionStore
     self.gateway = gateway
     reactor = host.reactor
-    answers = AnswerBudget(on: host.reactor)
+    responseBudget = ResponseBudget(on: host.reactor)
     fairQueue = FairQueue(on: host.reactor, turnTime: options.turnTime)
     freeDiskSpace = FreeDiskSpace(options.limits.diskFreeBytes, of: options.folder)
     var letting = Clients.Limits(options.limits, codeTime: options.codeLife)
@@ -208,7 +208,7 @@ final class Core {
     return .object(
       seen + sockets.queues(of: client)
         + [
-          .init("followers", .number(waiting)), .init("largeAnswers", answers.json(of: client)),
+          .init("followers", .number(waiting)), .init("largeAnswers", responseBudget.json(of: client)),
           .init("usage", clients.account(of: client).map(fairQueue.json(of:)) ?? .null),
         ])
   }
@@ -240,13 +240,13 @@ final class Core {
   // MARK: Idempotency
 
   /// The stored answer where the same client has asked the same before; nil where it has not.
-  func recall(_ call: Call) throws(Problem) -> Reply? { try memory.recall(call, at: Instant.now) }
-  func remember(_ reply: Reply, to call: Call) { memory.remember(reply, to: call) }
+  func recall(_ call: Call) throws(Problem) -> Reply? { try idempotency.recall(call, at: Instant.now) }
+  func remember(_ reply: Reply, to call: Call) { idempotency.remember(reply, to: call) }
 
-  func forget(_ call: Call) { memory.forget(call) }
+  func forget(_ call: Call) { idempotency.forget(call) }
   func forget(_ client: ClientID) {
-    memory.forget(client)
-    answers.forget(client)
+    idempotency.forget(client)
+    responseBudget.forget(client)
   }
 
   func runIdempotently(_ call: Call, _ work: () throws -> Reply) throws -> Reply {
@@ -256,7 +256,7 @@ final class Core {
       remember(reply, to: call)
       return reply
     } catch {
-      memory.forget(call)
+      idempotency.forget(call)
       throw error
     }
   }

@@ -165,7 +165,7 @@ struct QueueTests {
       }
       // What the kernel has not taken waits, and of all the answers only the first are made.
       while await queued() <= SocketClient.unreadBytesMax {}
-      #expect(await queued() < SocketClient.unreadBytesMax + AnswerBudget.smallBytesMax)
+      #expect(await queued() < SocketClient.unreadBytesMax + ResponseBudget.smallBytesMax)
       for number in 0..<count {
         let answer = try await talk.answer(to: .number(number))
         #expect(answer["ok"]?["items"]?.list?.count == 60)

@@ -38,7 +38,7 @@ struct SnapshotTests {
   func latest() throws {
     put(1...20, bytes: 1 << 20)
     let bytes = Snapshot(of: collection, since: nil, for: viewer).reduce(0) { $0 + $1.count }
-    #expect((15 << 20...Snapshot.bytesMax + 200).contains(bytes) && bytes < AnswerBudget.bytesMax)
+    #expect((15 << 20...Snapshot.bytesMax + 200).contains(bytes) && bytes < ResponseBudget.bytesMax)
     let page = collection.page(after: 0, atMost: 99, bytes: Listing.pageBytesMax, for: viewer, where: [:])
     #expect(page.items.map(\.ordinal) == Array(1...15) && page.hasMore)
     #expect(

@@ -23,7 +23,7 @@ final class EventStream: Follower, BodySource {
 
   init(
     _ collection: Collection, _ listing: Listing, _ client: ClientView, _ recalled: HistoryResult? = nil,
-    keeping reservation: AnswerReservation? = nil
+    keeping reservation: ResponseReservation? = nil
   ) {
     self.collection = collection
     self.listing = listing
@@ -105,7 +105,7 @@ final class EventStream: Follower, BodySource {
     guard let core, collection.needsHistory(since: position) else { return end() }
     isReading = true
     // The stored changes take memory, so the read waits for a reservation.
-    core.answers.reserve(History.changesBytesMax, for: client.id) { [self] reserved in
+    core.responseBudget.reserve(History.changesBytesMax, for: client.id) { [self] reserved in
       guard case .success(let reservation) = reserved, exchange?.isOver == false, !isDismissed else {
         return finishHistoryRead(nil, reservation: nil)
       }
@@ -114,7 +114,7 @@ final class EventStream: Follower, BodySource {
     return true
   }
 
-  private func finishHistoryRead(_ news: ChangeBatch?, reservation: AnswerReservation?) {
+  private func finishHistoryRead(_ news: ChangeBatch?, reservation: ResponseReservation?) {
     isReading = false
     if let news { take(news, keeping: reservation) } else { isDismissed = true }
     exchange?.wake()
@@ -124,7 +124,7 @@ final class EventStream: Follower, BodySource {
     if count > 0 { write("event: dropped\nid: \(position)\ndata: {\"dropped\":\(count)}\n\n") }
   }
 
-  private func take(_ news: ChangeBatch, keeping reservation: AnswerReservation?) {
+  private func take(_ news: ChangeBatch, keeping reservation: ResponseReservation?) {
     news.changes.forEach(take)
     position = news.position
     if let reservation, !waiting.isEmpty { waiting.keep(reservation) }

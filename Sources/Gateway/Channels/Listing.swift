@@ -88,7 +88,7 @@ struct Listing: Sendable {
   /// Small bodies are copied into one array; large ones are lists of the collection's own bytes.
   private static func body(_ start: String, _ pieces: [[UInt8]], _ end: String) -> Reply.Body {
     let all = Pieces([Array(start.utf8)] + pieces + [Array(end.utf8)])
-    return all.count <= AnswerBudget.smallBytesMax ? .json(all.joined) : .pieces(all)
+    return all.count <= ResponseBudget.smallBytesMax ? .json(all.joined) : .pieces(all)
   }
 
   /// Whether there are changes for the client; true as well where the changes are no longer known.
@@ -103,7 +103,7 @@ struct Listing: Sendable {
   func changes(of collection: Collection, for client: ClientView, _ recalled: HistoryResult? = nil) -> Reply {
     guard let news = changes(of: collection, recalled) else {
       let all = snapshot(of: collection, for: client).pieces()
-      return Reply(200, all.count <= AnswerBudget.smallBytesMax ? .json(all.joined) : .pieces(all))
+      return Reply(200, all.count <= ResponseBudget.smallBytesMax ? .json(all.joined) : .pieces(all))
     }
     var told: [[UInt8]] = []
     for change in news.changes {

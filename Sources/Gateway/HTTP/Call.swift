@@ -174,7 +174,7 @@ struct Reply: Sendable {
   var largeBytes: Int? { if case .pieces(let pieces) = body { pieces.count } else { nil } }
 
   /// The same reply; a large one keeps its reservation, which is corrected to its size.
-  func keeping(_ reservation: AnswerReservation?) -> Reply {
+  func keeping(_ reservation: ResponseReservation?) -> Reply {
     guard let reservation, case .pieces(var pieces) = body else { return self }
     reservation.resize(to: pieces.count)
     pieces.keep(reservation)

@@ -3,7 +3,7 @@ internal import Notation
 /// The members of an object that a client sent: each is read once; one that was not read is refused by its name.
 struct Fields {
   private let members: [JSON.Member]
-  private var asked: [String] = []
+  private var readNames: [String] = []
   /// The object's path in the body, for error texts.
   private let place: String
 
@@ -25,7 +25,7 @@ struct Fields {
 
   /// Nil where the member is missing; null is a value, and most fields refuse it.
   mutating func value(_ name: String) -> JSON? {
-    asked.append(name)
+    readNames.append(name)
     return members.first { $0.name == name }?.value
   }
 
@@ -161,8 +161,8 @@ struct Fields {
 
   /// Refuses all other members; it is called last.
   func end() throws(Problem) {
-    if let stranger = members.first(where: { !asked.contains($0.name) }) {
-      let known = Set(asked).sorted().map { "'\($0)'" }.joined(separator: ", ")
+    if let stranger = members.first(where: { !readNames.contains($0.name) }) {
+      let known = Set(readNames).sorted().map { "'\($0)'" }.joined(separator: ", ")
       throw Problem(
         .invalidParameter, "nobody knows a field \(PlainName.of(path(of: stranger.name))) here; there are \(known)",
         field: path(of: stranger.name), rule: "known")

@@ -21,7 +21,7 @@ struct Idempotency {
   }
 
   /// The requests of one client.
-  private struct Ledger {
+  private struct ClientCache {
     private(set) var entries: [String: Entry] = [:]
     private(set) var bytes = 0
     /// The keys, oldest first.
@@ -58,7 +58,7 @@ struct Idempotency {
     }
   }
 
-  private var ledgers: [ClientID: Ledger] = [:]
+  private var caches: [ClientID: ClientCache] = [:]
 
   private func key(_ call: Call) -> (client: ClientID, text: String)? {
     guard call.method == .post, let client = call.client?.id, let text = call.headers["Idempotency-Key"] else {
@@ -80,9 +80,9 @@ struct Idempotency {
         rule: "length", limit: Self.keyBytesMax)
     }
     let now = time()
-    while let oldest = ledgers[client]?.oldest, oldest.since + Self.keptFor <= now { ledgers[client]?.dropOldest() }
-    guard let entry = ledgers[client]?.entries[key] else {
-      ledgers[client, default: Ledger()].begin(key, Entry(request: request(call), reply: nil, since: now))
+    while let oldest = caches[client]?.oldest, oldest.since + Self.keptFor <= now { caches[client]?.dropOldest() }
+    guard let entry = caches[client]?.entries[key] else {
+      caches[client, default: ClientCache()].begin(key, Entry(request: request(call), reply: nil, since: now))
       trim()
       return nil
     }
@@ -98,32 +98,32 @@ struct Idempotency {
   }
 
   mutating func remember(_ reply: Reply, to call: Call) {
-    guard let (client, key) = key(call), ledgers[client]?.entries[key] != nil else { return }
+    guard let (client, key) = key(call), caches[client]?.entries[key] != nil else { return }
     // A retry of a refused request may succeed, so it runs anew.
     if reply.status >= 400 { return forget(call) }
-    ledgers[client]?.answer(key, reply)
+    caches[client]?.answer(key, reply)
     trim()
   }
 
   mutating func forget(_ call: Call) {
-    if let (client, key) = key(call) { ledgers[client]?.drop(key) }
+    if let (client, key) = key(call) { caches[client]?.drop(key) }
   }
 
   /// Forgets the requests and responses of a client that is gone.
-  mutating func forget(_ client: ClientID) { ledgers[client] = nil }
+  mutating func forget(_ client: ClientID) { caches[client] = nil }
 
   private mutating func trim() {
     trim(to: Self.answersMax) { $0.entries.count }
     trim(to: Self.bytesMax) { $0.bytes }
   }
 
-  private mutating func trim(to most: Int, _ size: (Ledger) -> Int) {
-    var total = ledgers.values.reduce(0) { $0 + size($1) }
+  private mutating func trim(to most: Int, _ size: (ClientCache) -> Int) {
+    var total = caches.values.reduce(0) { $0 + size($1) }
     while total > most,
-      let (client, ledger) = ledgers.filter(\.value.hasAnswers).max(by: { size($0.value) < size($1.value) })
+      let (client, cache) = caches.filter(\.value.hasAnswers).max(by: { size($0.value) < size($1.value) })
     {
-      ledgers[client]?.dropOldest()
-      total += (ledgers[client].map(size) ?? 0) - size(ledger)
+      caches[client]?.dropOldest()
+      total += (caches[client].map(size) ?? 0) - size(cache)
     }
   }
 }

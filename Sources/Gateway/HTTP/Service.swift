@@ -7,7 +7,7 @@ final class Service: WebHandler {
   /// Limit for bodies that are JSON.
   static let jsonBytesMax = 1 << 20
   /// Limit for a response that an idle connection caches.
-  private static let toldBytesMax = 4 << 10
+  private static let cachedBytesMax = 4 << 10
 
   private let core: Core
   private var exchanges: [UInt64: Exchange] = [:]
@@ -25,7 +25,7 @@ final class Service: WebHandler {
   func begin(_ exchange: Exchange) {
     let head = exchange.head
     do throws(Problem) {
-      if let asked = exchange.headContext.content as? Asked { return try serve(asked, exchange) }
+      if let request = exchange.headContext.content as? CachedRequest { return try serve(request, exchange) }
       try admit(head)
       if let response = core.access.redirection(of: head) { return exchange.respond(response) }
       if let response = core.access.base.redirection(of: head) { return core.respond(response, to: exchange) }
@@ -38,9 +38,9 @@ final class Service: WebHandler {
       }
       if head.method == .options { return exchange.respond(options(match.methods, head)) }
       guard let route = match[head.method] else { throw Problem(head.method, notAmong: match.methods) }
-      let asked = Asked(route, Call(head, match.captures))
-      exchange.headContext.content = asked
-      try serve(asked, exchange)
+      let request = CachedRequest(route, Call(head, match.captures))
+      exchange.headContext.content = request
+      try serve(request, exchange)
     } catch {
       refuse(error, exchange)
     }
@@ -55,13 +55,13 @@ final class Service: WebHandler {
   }
 
   /// The request of a head; it follows from the head's bytes, so it is cached for when the connection repeats them.
-  private final class Asked {
+  private final class CachedRequest {
     let route: Route
     let call: Call
     /// The last client with a token, which may ask again for as long as that is valid.
-    var admitted: Admitted?
+    var client: CachedClient?
     /// The last response.
-    var told: Told?
+    var response: CachedResponse?
 
     init(_ route: Route, _ call: Call) {
       self.route = route
@@ -69,7 +69,7 @@ final class Service: WebHandler {
     }
   }
 
-  private final class Told {
+  private final class CachedResponse {
     let reply: Reply
     let response: Response
 
@@ -79,7 +79,7 @@ final class Service: WebHandler {
     }
   }
 
-  private final class Admitted {
+  private final class CachedClient {
     let entry: TokenCache.Entry
     let call: Call
 
@@ -89,23 +89,23 @@ final class Service: WebHandler {
     }
   }
 
-  private func serve(_ asked: Asked, _ exchange: Exchange) throws(Problem) {
-    exchange.tag = asked.route.number
-    if let admitted = asked.admitted, core.clients.revalidate(admitted.entry) {
-      return collectBody(asked, admitted.call, exchange)
+  private func serve(_ request: CachedRequest, _ exchange: Exchange) throws(Problem) {
+    exchange.tag = request.route.number
+    if let cached = request.client, core.clients.revalidate(cached.entry) {
+      return collectBody(request, cached.call, exchange)
     }
     let entry = try core.access.bearer(of: exchange.head)
-    let call = try call(asked, exchange.head, of: entry)
-    asked.admitted = entry.map { Admitted($0, call) }
-    collectBody(asked, call, exchange)
+    let call = try call(request, exchange.head, of: entry)
+    request.client = entry.map { CachedClient($0, call) }
+    collectBody(request, call, exchange)
   }
 
-  private func call(_ asked: Asked, _ head: Head, of entry: TokenCache.Entry?) throws(Problem) -> Call {
-    let route = asked.route
+  private func call(_ request: CachedRequest, _ head: Head, of entry: TokenCache.Entry?) throws(Problem) -> Call {
+    let route = request.route
     let client = if let entry { entry.view } else { try core.access.client(byCookieOf: head, at: route) }
     var isNearby = false
     if case .nearby = route.access { isNearby = core.access.isNearby(head) }
-    let call = asked.call.asked(by: client, isNearby: isNearby)
+    let call = request.call.asked(by: client, isNearby: isNearby)
     try core.access.check(call, route)
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
       throw Problem(
@@ -121,33 +121,33 @@ final class Service: WebHandler {
     try core.access.checkOrigin(head)
   }
 
-  private func collectBody(_ asked: Asked, _ call: Call, _ exchange: Exchange) {
+  private func collectBody(_ request: CachedRequest, _ call: Call, _ exchange: Exchange) {
     if let client = call.client { exchange.traffic = core.clients.account(of: client.id)?.traffic }
-    switch asked.route.body {
+    switch request.route.body {
     case .none, .live:
-      run(asked, call, exchange)
+      run(request, call, exchange)
     case .json, .bytes:
       var bytesMax = Self.jsonBytesMax
-      if case .bytes(let max) = asked.route.body { bytesMax = max }
-      exchange.collectBody(bytesMax: bytesMax) { [self] body in run(asked, call.with(body: body), exchange) }
+      if case .bytes(let max) = request.route.body { bytesMax = max }
+      exchange.collectBody(bytesMax: bytesMax) { [self] body in run(request, call.with(body: body), exchange) }
     }
   }
 
   /// Runs the work when it is its client's turn.
-  private func run(_ asked: Asked, _ call: Call, _ exchange: Exchange) {
+  private func run(_ request: CachedRequest, _ call: Call, _ exchange: Exchange) {
     guard let client = call.client, let account = core.clients.account(of: client.id) else {
-      return work(asked, call, exchange)
+      return work(request, call, exchange)
     }
-    if core.fairQueue.admits(account) { return core.fairQueue.run(account) { work(asked, call, exchange) } }
+    if core.fairQueue.admits(account) { return core.fairQueue.run(account) { work(request, call, exchange) } }
     let number = keep(exchange)
     core.fairQueue.add(account) { [weak self] in
-      if let self, let exchange = take(number) { work(asked, call, exchange) }
+      if let self, let exchange = take(number) { work(request, call, exchange) }
     }
   }
 
-  private func work(_ asked: Asked, _ call: Call, _ exchange: Exchange) {
+  private func work(_ request: CachedRequest, _ call: Call, _ exchange: Exchange) {
     do {
-      switch asked.route.work {
+      switch request.route.work {
       case .now(let work):
         answer(try core.runIdempotently(call) { try work(core, call) }, exchange)
       case .collection(let facets, let work):
@@ -222,7 +222,7 @@ final class Service: WebHandler {
   /// Reads changes that the channel no longer has from its stored history, once memory is reserved.
   private func readCollection(
     _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange,
-    keeping reservation: AnswerReservation? = nil
+    keeping reservation: ResponseReservation? = nil
   ) throws(Problem) {
     guard collection.needsHistory(listing) else {
       return try respondWithCollection(collection, listing, call, exchange, nil, keeping: reservation)
@@ -251,7 +251,7 @@ final class Service: WebHandler {
     for bytes: Int, _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange
   ) throws(Problem) {
     let (client, number, path) = (try call.need(), keep(exchange), collection.path)
-    core.answers.reserve(bytes, for: client.id) { [weak self] reserved in
+    core.responseBudget.reserve(bytes, for: client.id) { [weak self] reserved in
       guard let self, let exchange = take(number) else { return }
       do throws(Problem) {
         let reservation = try reserved.get()
@@ -265,7 +265,7 @@ final class Service: WebHandler {
 
   private func respondWithCollection(
     _ collection: Collection, _ listing: Listing, _ call: Call, _ exchange: Exchange, _ recalled: HistoryResult?,
-    keeping reservation: AnswerReservation?
+    keeping reservation: ResponseReservation?
   ) throws(Problem) {
     let client = try call.need()
     if MediaRange.names(call.headers["Accept"], "text/event-stream") {
@@ -299,10 +299,13 @@ final class Service: WebHandler {
 
   /// The same request mostly has the same response as before, which is cached.
   private func answer(_ reply: Reply, _ exchange: Exchange) {
-    let asked = exchange.headContext.content as? Asked
-    if let told = asked?.told, told.reply.isSame(as: reply) { return core.send(told.response, to: exchange) }
+    let request = exchange.headContext.content as? CachedRequest
+    if let cached = request?.response, cached.reply.isSame(as: reply) {
+      return core.send(cached.response, to: exchange)
+    }
     let response = response(for: reply, exchange.head)
-    asked?.told = reply.bytesCount <= Self.toldBytesMax && reply.largeBytes == nil ? Told(reply, response) : nil
+    request?.response =
+      reply.bytesCount <= Self.cachedBytesMax && reply.largeBytes == nil ? CachedResponse(reply, response) : nil
     core.send(response, to: exchange)
   }
 

@@ -40,9 +40,9 @@ extension Core {
       ("identityFileBytes", Routes.identityFileBytesMax),
       // Answers.
       ("pageItems", Listing.pageMax), ("pageBytes", Listing.pageBytesMax), ("snapshotItems", Snapshot.itemsMax),
-      ("snapshotBytes", Snapshot.bytesMax), ("smallAnswerBytes", AnswerBudget.smallBytesMax),
-      ("largeAnswersBytes", AnswerBudget.bytesMax), ("largeAnswerSeconds", AnswerBudget.waitTime.wholeSeconds),
-      ("largeAnswersWaiting", AnswerBudget.waitingMax), ("turnMicroseconds", Int(FairQueue.turnTime / 1_000)),
+      ("snapshotBytes", Snapshot.bytesMax), ("smallAnswerBytes", ResponseBudget.smallBytesMax),
+      ("largeAnswersBytes", ResponseBudget.bytesMax), ("largeAnswerSeconds", ResponseBudget.waitTime.wholeSeconds),
+      ("largeAnswersWaiting", ResponseBudget.waitingMax), ("turnMicroseconds", Int(FairQueue.turnTime / 1_000)),
       ("waitSeconds", Listing.waitMax),
       // History and retention.
       ("changes", channel.changesMax), ("changesBytes", channel.changesBytesMax), ("events", Self.eventsMax),

@@ -66,15 +66,15 @@ extension Metric {
       Double(core.sockets.all.reduce(0) { $0 + $1.waitingCount })
     },
     .one(.gauge, "vicinity_large_answers_bytes", "Memory that is reserved for large answers.") {
-      Double($0.answers.bytes)
+      Double($0.responseBudget.bytes)
     },
     .one(.gauge, "vicinity_large_answers_waiting", "Large answers that wait for their turn.") {
-      Double($0.answers.waitingCount)
+      Double($0.responseBudget.waitingCount)
     },
     .one(
       .counter, "vicinity_large_answers_refused_total", "Large answers that were refused, since they waited too long."
     ) {
-      Double($0.answers.refusals)
+      Double($0.responseBudget.refusals)
     },
     .one(.gauge, "vicinity_requests_waiting", "Requests that wait for their client's turn.") {
       Double($0.fairQueue.waitingCount)

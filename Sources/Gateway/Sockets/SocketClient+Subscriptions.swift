@@ -32,7 +32,7 @@ extension SocketClient {
 
   private func begin(
     _ subscription: Subscription, _ since: Position?, _ id: JSON, _ view: ClientView,
-    keeping reservation: AnswerReservation? = nil
+    keeping reservation: ResponseReservation? = nil
   ) {
     let collection = subscription.collection
     func wait(for bytes: Int) {
@@ -50,7 +50,7 @@ extension SocketClient {
     guard let since, collection.needsHistory(since: since) else {
       let news = since.flatMap(collection.changeBatch)
       let bytes = news?.bytes ?? Snapshot(of: collection, since: since, for: view).pieces().count
-      if bytes > AnswerBudget.smallBytesMax, reservation == nil { return wait(for: bytes) }
+      if bytes > ResponseBudget.smallBytesMax, reservation == nil { return wait(for: bytes) }
       return begin(subscription, since, news, id, view, keeping: reservation)
     }
     guard let reservation else { return wait(for: History.changesBytesMax) }
@@ -70,7 +70,7 @@ extension SocketClient {
   /// Answers with the changes since a position; nil where these are not known: then with a snapshot.
   private func begin(
     _ subscription: Subscription, _ since: Position?, _ news: ChangeBatch?, _ id: JSON, _ view: ClientView,
-    keeping reservation: AnswerReservation?
+    keeping reservation: ResponseReservation?
   ) {
     let collection = subscription.collection
     var answer: [JSON.Member] = [
@@ -95,9 +95,9 @@ extension SocketClient {
   }
 
   /// Sends large frames without a copy, together with their reservation.
-  private func send(_ frames: [Pieces], keeping reservation: AnswerReservation?) {
+  private func send(_ frames: [Pieces], keeping reservation: ResponseReservation?) {
     let bytes = frames.reduce(0) { $0 + $1.count }
-    guard let reservation, bytes > AnswerBudget.smallBytesMax else {
+    guard let reservation, bytes > ResponseBudget.smallBytesMax else {
       for frame in frames { send(frame.joined) }
       return
     }
@@ -108,7 +108,7 @@ extension SocketClient {
   }
 
   private func tell(
-    _ news: ChangeBatch, _ subscription: Subscription, _ view: ClientView, keeping reservation: AnswerReservation?
+    _ news: ChangeBatch, _ subscription: Subscription, _ view: ClientView, keeping reservation: ResponseReservation?
   ) {
     let collection = subscription.collection
     var frames: [Pieces] = []
@@ -135,7 +135,7 @@ extension SocketClient {
   }
 
   private func sendNextChanges(
-    _ subscription: Subscription, _ view: ClientView, keeping reservation: AnswerReservation?
+    _ subscription: Subscription, _ view: ClientView, keeping reservation: ResponseReservation?
   ) {
     guard let socket, !isClosing else { return }
     let collection = subscription.collection

@@ -321,7 +321,7 @@ final class SocketClient: SocketOwner {
   /// Reads a collection as HTTP does (`Service.readCollection`).
   private func readCollection(
     _ collection: Collection, _ listing: Listing, _ call: Call, _ id: JSON, _ view: ClientView,
-    keeping reservation: AnswerReservation? = nil
+    keeping reservation: ResponseReservation? = nil
   ) throws(Problem) {
     func wait(for bytes: Int) {
       let path = collection.path
@@ -355,9 +355,9 @@ final class SocketClient: SocketOwner {
 
   /// Calls back, if the client is still there, once memory is reserved for it.
   func reserve(
-    _ bytes: Int, _ view: ClientView, _ tell: @escaping (SocketClient, Result<AnswerReservation, Problem>) -> Void
+    _ bytes: Int, _ view: ClientView, _ tell: @escaping (SocketClient, Result<ResponseReservation, Problem>) -> Void
   ) {
-    core.answers.reserve(bytes, for: view.id) { [weak self] reserved in
+    core.responseBudget.reserve(bytes, for: view.id) { [weak self] reserved in
       if let self, !isClosing { tell(self, reserved) }
     }
   }

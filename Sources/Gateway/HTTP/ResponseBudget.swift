@@ -9,23 +9,23 @@ internal import Reactor
 /// - Responses wait as well where those of all clients would take more than `bytesMax`; the waiting clients have their
 ///   turns round robin.
 /// - A request that has waited for `waitTime` is refused with 429, or 503 where other clients were the reason.
-final class AnswerBudget {
+final class ResponseBudget {
   static let smallBytesMax = 256 << 10
   static let bytesMax = 96 << 20
   static let waitTime: Duration = .seconds(30)
   /// Limit for the waiting requests of one client: each is small.
   static let waitingMax = 1_024
 
-  typealias Tell = (Result<AnswerReservation, Problem>) -> Void
+  typealias Completion = (Result<ResponseReservation, Problem>) -> Void
 
   private final class Waiter {
     let bytes: Int
-    let tell: Tell
+    let completion: Completion
     var timer: Timer?
 
-    init(_ bytes: Int, _ tell: @escaping Tell) {
+    init(_ bytes: Int, _ completion: @escaping Completion) {
       self.bytes = bytes
-      self.tell = tell
+      self.completion = completion
     }
   }
 
@@ -46,7 +46,7 @@ final class AnswerBudget {
   private(set) var bytes = 0
   private(set) var refusals = 0
 
-  init(on reactor: Reactor, waiting time: Duration = AnswerBudget.waitTime) {
+  init(on reactor: Reactor, waiting time: Duration = ResponseBudget.waitTime) {
     self.reactor = reactor
     waitTime = time
   }
@@ -59,14 +59,16 @@ final class AnswerBudget {
 
   var waitingCount: Int { accounts.values.reduce(0) { $0 + $1.waiting.count } }
 
-  /// Calls `tell` once, now or later; the memory stays reserved until the reservation is released.
-  func reserve(_ bytes: Int, for client: ClientID, _ tell: @escaping Tell) {
+  /// Calls `completion` once, now or later; the memory stays reserved until the reservation is released.
+  func reserve(_ bytes: Int, for client: ClientID, _ completion: @escaping Completion) {
     let account = accounts[client] ?? Account()
-    if !account.isTaken, account.waiting.isEmpty, hasRoom(for: bytes) { return tell(.success(take(bytes, client))) }
-    if account.waiting.count >= Self.waitingMax { return tell(.failure(refusal(of: client))) }
-    let waiter = Waiter(bytes, tell)
+    if !account.isTaken, account.waiting.isEmpty, hasRoom(for: bytes) {
+      return completion(.success(take(bytes, client)))
+    }
+    if account.waiting.count >= Self.waitingMax { return completion(.failure(refusal(of: client))) }
+    let waiter = Waiter(bytes, completion)
     waiter.timer = reactor.schedule(after: waitTime) { [weak self, weak waiter] in
-      if let self, let waiter { giveUp(waiter, of: client) }
+      if let self, let waiter { timeOut(waiter, of: client) }
     }
     if account.waiting.isEmpty { turns.append(client) }
     accounts[client, default: Account()].waiting.append(waiter)
@@ -89,11 +91,11 @@ final class AnswerBudget {
 
   private func hasRoom(for bytes: Int) -> Bool { self.bytes == 0 || self.bytes + bytes <= Self.bytesMax }
 
-  private func take(_ bytes: Int, _ client: ClientID) -> AnswerReservation {
+  private func take(_ bytes: Int, _ client: ClientID) -> ResponseReservation {
     accounts[client, default: Account()].isTaken = true
     accounts[client]?.bytes = bytes
     self.bytes += bytes
-    return AnswerReservation(bytes, of: client, in: self)
+    return ResponseReservation(bytes, of: client, in: self)
   }
 
   fileprivate func resize(by bytes: Int, _ client: ClientID) {
@@ -138,14 +140,14 @@ final class AnswerBudget {
         turns.remove(at: place)
         turns.append(client)
       }
-      next.tell(.success(take(next.bytes, client)))
+      next.completion(.success(take(next.bytes, client)))
     }
   }
 
-  private func giveUp(_ waiter: Waiter, of client: ClientID) {
+  private func timeOut(_ waiter: Waiter, of client: ClientID) {
     let refusal = refusal(of: client)
     remove(waiter, of: client)
-    waiter.tell(.failure(refusal))
+    waiter.completion(.failure(refusal))
   }
 
   private func remove(_ waiter: Waiter, of client: ClientID) {
@@ -172,14 +174,14 @@ final class AnswerBudget {
 }
 
 /// Memory that is reserved for a response, until this object is released.
-final class AnswerReservation: @unchecked Sendable {
+final class ResponseReservation: @unchecked Sendable {
   // `@unchecked`: it is made, changed and released on the loop of its budget alone, as tasks of a core are.
 
-  private weak var budget: AnswerBudget?
+  private weak var budget: ResponseBudget?
   private let client: ClientID
   private var bytes: Int
 
-  fileprivate init(_ bytes: Int, of client: ClientID, in budget: AnswerBudget) {
+  fileprivate init(_ bytes: Int, of client: ClientID, in budget: ResponseBudget) {
     self.bytes = bytes
     self.client = client
     self.budget = budget

@@ -5,17 +5,17 @@ internal import Testing
 @testable internal import Gateway
 
 @Suite("Memory for large answers")
-struct AnswerBudgetTests {
+struct ResponseBudgetTests {
   private let anna = ClientID(text: "anna")
   private let bert = ClientID(text: "bert")
 
   /// What was told, in order.
   private final class Told {
-    var granted: [(name: String, reservation: AnswerReservation)] = []
+    var granted: [(name: String, reservation: ResponseReservation)] = []
     var refused: [(name: String, problem: Problem)] = []
     var names: [String] { granted.map(\.name) }
 
-    func tell(_ name: String) -> AnswerBudget.Tell {
+    func tell(_ name: String) -> ResponseBudget.Completion {
       { [unowned self] reserved in
         switch reserved {
         case .success(let reservation): granted.append((name, reservation))
@@ -34,7 +34,7 @@ struct AnswerBudgetTests {
   @Test("A client has one large answer at a time, and others have theirs meanwhile")
   func turns() throws {
     let reactor = try Reactor()
-    let (budget, told) = (AnswerBudget(on: reactor), Told())
+    let (budget, told) = (ResponseBudget(on: reactor), Told())
     for name in ["a1", "a2", "a3"] { budget.reserve(16 << 20, for: anna, told.tell(name)) }
     budget.reserve(16 << 20, for: bert, told.tell("b1"))
     #expect(told.names == ["a1", "b1"] && budget.bytes == 32 << 20 && budget.waitingCount == 2)
@@ -53,11 +53,11 @@ struct AnswerBudgetTests {
   @Test("Where all clients have as much as there is, the next one waits, and is told why it is refused")
   func full() throws {
     let reactor = try Reactor()
-    let (budget, told) = (AnswerBudget(on: reactor, waiting: .milliseconds(20)), Told())
+    let (budget, told) = (ResponseBudget(on: reactor, waiting: .milliseconds(20)), Told())
     for number in 0..<6 { budget.reserve(16 << 20, for: ClientID(text: "\(number)"), told.tell("\(number)")) }
     budget.reserve(1 << 20, for: anna, told.tell("anna"))
     budget.reserve(1 << 20, for: ClientID(text: "0"), told.tell("again"))
-    #expect(told.names == ["0", "1", "2", "3", "4", "5"] && budget.bytes == AnswerBudget.bytesMax)
+    #expect(told.names == ["0", "1", "2", "3", "4", "5"] && budget.bytes == ResponseBudget.bytesMax)
     turn(reactor, after: .milliseconds(40))
     #expect(told.refused.map(\.name) == ["anna", "again"])
     #expect(told.refused.map(\.problem.status) == [503, 429] && told.refused.allSatisfy { $0.problem.retryAfter == 1 })
@@ -70,9 +70,9 @@ struct AnswerBudgetTests {
   @Test("So many requests of a client wait, and more are refused at once")
   func waiting() throws {
     let reactor = try Reactor()
-    let (budget, told) = (AnswerBudget(on: reactor), Told())
-    for _ in 0...AnswerBudget.waitingMax { budget.reserve(1 << 20, for: anna, told.tell("one")) }
-    #expect(told.refused.isEmpty && budget.waitingCount == AnswerBudget.waitingMax)
+    let (budget, told) = (ResponseBudget(on: reactor), Told())
+    for _ in 0...ResponseBudget.waitingMax { budget.reserve(1 << 20, for: anna, told.tell("one")) }
+    #expect(told.refused.isEmpty && budget.waitingCount == ResponseBudget.waitingMax)
     budget.reserve(1 << 20, for: anna, told.tell("another"))
     #expect(told.refused.map(\.problem.status) == [429])
     budget.reserve(1 << 20, for: bert, told.tell("bert"))
