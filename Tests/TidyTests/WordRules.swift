@@ -25,7 +25,7 @@ enum WordRules {
 
   /// Types that two targets still declare.
   static let sharedNames = [
-    "Payload", "Standing",
+    "Standing"
   ]
 
   /// The names of types at the top level of more than one target.

@@ -23,7 +23,7 @@ struct Facet: Sendable, ExpressibleByStringLiteral {
     guard let allowedValues, !allowedValues.contains(value) else { return value }
     throw Problem(
       .invalidParameter,
-      "'\(name)' is \(PlainName.of(value)) and must be one of \(allowedValues.map { "'\($0)'" }.joined(separator: ", "))",
+      "'\(name)' is \(QuotedText.of(value)) and must be one of \(allowedValues.map { "'\($0)'" }.joined(separator: ", "))",
       field: name, rule: "oneOf")
   }
 }

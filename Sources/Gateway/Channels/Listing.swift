@@ -32,7 +32,7 @@ struct Listing: Sendable {
     if let cursor = try call.parameter("after") {
       guard let after = Self.ordinal(cursor) else {
         throw Problem(
-          .invalidParameter, "\(PlainName.of(cursor)) is no cursor: take it from 'next' of the page before",
+          .invalidParameter, "\(QuotedText.of(cursor)) is no cursor: take it from 'next' of the page before",
           field: "after", rule: "cursor")
       }
       self.after = after

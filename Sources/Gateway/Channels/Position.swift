@@ -26,7 +26,7 @@ extension Position {
     guard let position = Position(text) else {
       throw Problem(
         .invalidParameter,
-        "\(PlainName.of(text)) is no position: take it from 'position' of an earlier answer, as it is",
+        "\(QuotedText.of(text)) is no position: take it from 'position' of an earlier answer, as it is",
         field: field, rule: "position")
     }
     return position

@@ -27,14 +27,15 @@ final class Access {
     metricsFrom = try settings.metricsFrom.map { (text) throws(Problem) in
       guard let range = AddressRange(text) else {
         throw Problem(
-          .invalidParameter, "\(PlainName.of(text)) is no address and no range such as 10.0.0.0/8: see --metrics-from")
+          .invalidParameter, "\(QuotedText.of(text)) is no address and no range such as 10.0.0.0/8: see --metrics-from")
       }
       return range
     }
     proxies = try TrustedProxies(settings.trustedProxies)
     guard let base = BasePath(settings.basePath) else {
       throw Problem(
-        .invalidParameter, "\(PlainName.of(settings.basePath)) is not \(GatewayOptions.Form.basePath): see --base-path")
+        .invalidParameter, "\(QuotedText.of(settings.basePath)) is not \(GatewayOptions.Form.basePath): see --base-path"
+      )
     }
     self.base = base
     cookie = "vicinity-\(host.text.prefix(8))"
@@ -55,7 +56,7 @@ final class Access {
     guard isOwnHost(host) else {
       throw Problem(
         .misdirected,
-        "this gateway does not answer for \(PlainName.of(host)): ask by its address, or start it with --host-name \(host)"
+        "this gateway does not answer for \(QuotedText.of(host)): ask by its address, or start it with --host-name \(host)"
       )
     }
     if header.utf8.count > Self.knownHostBytesMax { return }
@@ -99,7 +100,7 @@ final class Access {
     guard let origin = head.headers["Origin"], !isOwn(origin, head), !settings.origins.contains(origin) else { return }
     throw Problem(
       .forbidden,
-      "pages of \(PlainName.of(origin)) may not ask this gateway: start it with --origin \(origin) if they should",
+      "pages of \(QuotedText.of(origin)) may not ask this gateway: start it with --origin \(origin) if they should",
       field: "Origin", rule: "origin")
   }
 
@@ -247,7 +248,7 @@ final class Access {
     for item in call.query where !route.parameters.contains(item.name) {
       let known = route.parameters.isEmpty ? "none" : route.parameters.map { "'\($0)'" }.joined(separator: ", ")
       throw Problem(
-        .invalidParameter, "nobody knows a query parameter \(PlainName.of(item.name)) here; there are \(known)",
+        .invalidParameter, "nobody knows a query parameter \(QuotedText.of(item.name)) here; there are \(known)",
         field: item.name, rule: "known")
     }
   }

@@ -3,20 +3,20 @@ internal import Web
 /// Content that does not change while this process lives, plain and compressed.
 struct Asset: Sendable {
   let bytes: [UInt8]
-  fileprivate let packed: [UInt8]
+  fileprivate let compressed: [UInt8]
   let type: String
   let tag: EntityTag
 
   init(_ bytes: [UInt8], type: String) {
     self.bytes = bytes
     self.type = type
-    packed = Packing.pays(bytes.count, type) ? Gzip.compressed(bytes, .best) : []
+    compressed = Compression.isWorthwhile(bytes.count, type) ? Gzip.compressed(bytes, .best) : []
     tag = .text(Fingerprint.of(bytes))
   }
 }
 
 /// Compression of responses: it is used where the client accepts it, and it pays.
-enum Packing {
+enum Compression {
   /// A smaller body fits in one packet anyway.
   static let bytesMin = 1_400
   /// Limit for a body that is compressed for one request, on the loop, while others wait.
@@ -27,12 +27,12 @@ enum Packing {
     "text/html", "text/javascript", "text/plain",
   ]
 
-  static func pays(_ count: Int, _ type: String) -> Bool {
+  static func isWorthwhile(_ count: Int, _ type: String) -> Bool {
     count >= bytesMin && types.contains(MediaRange.essence(type))
   }
 
   /// Whether an `Accept-Encoding` header accepts gzip.
-  static func isTaken(_ header: String?) -> Bool {
+  static func isAccepted(by header: String?) -> Bool {
     guard let header else { return false }
     let weights = header.split(separator: ",").map { coding in
       let parts = coding.filter { $0 != " " && $0 != "\t" }.lowercased().split(separator: ";")
@@ -46,15 +46,15 @@ enum Packing {
 
 extension Reply {
   /// Whether it is compressed for clients that accept that: reads only, since a change's result may hold a secret.
-  var isPacked: Bool {
-    guard status == 200, let content, Packing.pays(content.bytes.count, content.type) else { return false }
+  var isCompressed: Bool {
+    guard status == 200, let content, Compression.isWorthwhile(content.bytes.count, content.type) else { return false }
     if case .asset = body { return true }
-    return content.bytes.count <= Packing.bytesMax
+    return content.bytes.count <= Compression.bytesMax
   }
 
   /// The compressed body.
-  var packed: [UInt8] {
-    if case .asset(let asset) = body { return asset.packed }
+  var compressed: [UInt8] {
+    if case .asset(let asset) = body { return asset.compressed }
     return Gzip.compressed(content?.bytes ?? [], .fast)
   }
 }

@@ -58,7 +58,7 @@ final class Call: Sendable {
 
   func json() throws(Problem) -> JSON {
     if let type = headers["Content-Type"], !MediaRange.isJSON(type) {
-      throw Problem(.unsupportedMediaType, "this path takes application/json, and not \(PlainName.of(type))")
+      throw Problem(.unsupportedMediaType, "this path takes application/json, and not \(QuotedText.of(type))")
     }
     if body.isEmpty { return .object([]) }
     do {
@@ -84,7 +84,7 @@ final class Call: Sendable {
     guard let count = Int(text), range.contains(count) else {
       throw Problem(
         .invalidParameter,
-        "'\(name)' is \(PlainName.of(text)) and must be a number from \(range.lowerBound) to \(range.upperBound)",
+        "'\(name)' is \(QuotedText.of(text)) and must be a number from \(range.lowerBound) to \(range.upperBound)",
         field: name, rule: "range", limit: range.upperBound)
     }
     return count
@@ -95,7 +95,7 @@ final class Call: Sendable {
     case nil, "false": return false
     case "", "true": return true
     case let text?:
-      throw Problem(.invalidParameter, "'\(name)' is \(PlainName.of(text)) and must be true or false", field: name)
+      throw Problem(.invalidParameter, "'\(name)' is \(QuotedText.of(text)) and must be true or false", field: name)
     }
   }
 

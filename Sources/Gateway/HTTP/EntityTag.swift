@@ -12,10 +12,10 @@ enum EntityTag: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The end of a compressed response's tag, within the quotes: the same state in other bytes has its own tag.
-  private static let packedMark = "-gzip"
+  private static let compressedMark = "-gzip"
 
   /// The tag of the same state, compressed.
-  static func packed(_ tag: String) -> String { "\(tag.dropLast())\(packedMark)\"" }
+  static func compressed(_ tag: String) -> String { "\(tag.dropLast())\(compressedMark)\"" }
 
   /// The two comparisons of tags (RFC 9110 §8.8.3.2): strongly, a weak tag equals none.
   enum Comparison { case strong, weak }
@@ -32,7 +32,7 @@ enum EntityTag: Hashable, Sendable, CustomStringConvertible {
       let strong = isWeak ? part.dropFirst(2) : part
       guard strong.hasPrefix(tag.dropLast()) else { return false }
       let rest = strong.dropFirst(tag.count - 1)
-      return rest.hasPrefix("\"") || rest.hasPrefix(packedMark + "\"")
+      return rest.hasPrefix("\"") || rest.hasPrefix(compressedMark + "\"")
     }
   }
 }

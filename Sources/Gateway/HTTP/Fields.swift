@@ -86,7 +86,7 @@ struct Fields {
     guard let text = try text(name) else { return nil }
     guard let word = Word(rawValue: text) else {
       let words = Word.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-      throw wrong(name, "is \(PlainName.of(text)) and must be one of \(words)", rule: "oneOf")
+      throw wrong(name, "is \(QuotedText.of(text)) and must be one of \(words)", rule: "oneOf")
     }
     return word
   }
@@ -164,7 +164,7 @@ struct Fields {
     if let stranger = members.first(where: { !readNames.contains($0.name) }) {
       let known = Set(readNames).sorted().map { "'\($0)'" }.joined(separator: ", ")
       throw Problem(
-        .invalidParameter, "nobody knows a field \(PlainName.of(path(of: stranger.name))) here; there are \(known)",
+        .invalidParameter, "nobody knows a field \(QuotedText.of(path(of: stranger.name))) here; there are \(known)",
         field: path(of: stranger.name), rule: "known")
     }
   }

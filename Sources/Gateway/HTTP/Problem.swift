@@ -243,12 +243,12 @@ extension Problem {
   }
 
   static func missing(_ what: String, _ id: String) -> Problem {
-    Problem(.notFound, "there is no \(what) \(PlainName.of(id)) here, or it belongs to another client")
+    Problem(.notFound, "there is no \(what) \(QuotedText.of(id)) here, or it belongs to another client")
   }
 }
 
 /// A client's text in a form that is safe in a sentence.
-enum PlainName {
+enum QuotedText {
   private static let lengthMax = 80
 
   static func of(_ text: String) -> String {

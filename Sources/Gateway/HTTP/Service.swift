@@ -34,7 +34,7 @@ final class Service: WebHandler {
         return try serve(file, exchange)
       }
       guard let match = core.router.match(head.path) else {
-        throw Problem(.notFound, "there is nothing at \(PlainName.of(head.target)); /docs lists what there is")
+        throw Problem(.notFound, "there is nothing at \(QuotedText.of(head.target)); /docs lists what there is")
       }
       if head.method == .options { return exchange.respond(options(match.methods, head)) }
       guard let route = match[head.method] else { throw Problem(head.method, notAmong: match.methods) }
@@ -109,7 +109,7 @@ final class Service: WebHandler {
     try core.access.check(call, route)
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
       throw Problem(
-        .unsupportedMediaType, "nothing is unpacked here: send it as it is, without \(PlainName.of(coding))",
+        .unsupportedMediaType, "nothing is unpacked here: send it as it is, without \(QuotedText.of(coding))",
         field: "Content-Encoding")
     }
     return call
@@ -320,18 +320,18 @@ final class Service: WebHandler {
     var response = Response(reply.status)
     response.headers.reserve(reply.headers.count + 6)
     var tag = reply.tag?.description
-    let isPacked = isLook && reply.isPacked && Packing.isTaken(head.headers["Accept-Encoding"])
+    let isCompressed = isLook && reply.isCompressed && Compression.isAccepted(by: head.headers["Accept-Encoding"])
     if let tag, isLook, EntityTag.match(head.headers["If-None-Match"], tag, by: .weak) {
       response.status = 304
     } else if let content {
       response.headers.append("Content-Type", content.type)
-      if isPacked { response.headers.append("Content-Encoding", "gzip") }
-      response.body = .bytes(isPacked ? reply.packed : content.bytes)
+      if isCompressed { response.headers.append("Content-Encoding", "gzip") }
+      response.body = .bytes(isCompressed ? reply.compressed : content.bytes)
     } else if case .pieces(let pieces) = reply.body {
       response.headers.append("Content-Type", "application/json")
       response.body = .source(PiecesSource(pieces), length: pieces.count)
     }
-    if isPacked { tag = tag.map(EntityTag.packed) }
+    if isCompressed { tag = tag.map(EntityTag.compressed) }
     if let tag { response.headers.append("ETag", tag) }
     for field in reply.headers { response.headers.append(field.name, core.access.base.value(of: field)) }
     core.access.addCommonHeaders(to: &response, for: head)

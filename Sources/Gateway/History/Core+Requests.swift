@@ -139,7 +139,7 @@ extension InvitationModel {
     else { return nil }
     self.init(
       peer, isIncoming: isIncoming, remote: remote, name: settings["displayName"]?.text, type,
-      context: Payload.bytes(settings, "context"), session: settings["session"]?.text,
+      context: PayloadJSON.bytes(settings, "context"), session: settings["session"]?.text,
       at: Timestamp(milliseconds: created), expiresAt: settings["expires"]?.integer.map(Timestamp.init(milliseconds:)),
       id: id)
     self.state = state

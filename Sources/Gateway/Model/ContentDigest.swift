@@ -36,7 +36,7 @@ struct ContentDigest: Hashable, Sendable {
       else {
         throw Problem(
           .badRequest,
-          "\(PlainName.of(header)) is no digest: it reads \(algorithm)=:…:, with base64 between the colons",
+          "\(QuotedText.of(header)) is no digest: it reads \(algorithm)=:…:, with base64 between the colons",
           field: "Repr-Digest", rule: "digest")
       }
       return digest

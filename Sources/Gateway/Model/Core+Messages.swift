@@ -174,7 +174,8 @@ extension Core {
         known.isConnected
       else {
         throw Problem(
-          .notConnected, "\(PlainName.of(name)) is not connected in this session, and so nothing was sent", field: "to",
+          .notConnected, "\(QuotedText.of(name)) is not connected in this session, and so nothing was sent",
+          field: "to",
           rule: "connected")
       }
       if !recipients.contains(known.member) { recipients.append(known.member) }
@@ -188,7 +189,7 @@ extension Core {
     case "unreliable": return .unreliable
     case let text?:
       throw Problem(
-        .invalidParameter, "'mode' is \(PlainName.of(text)) and must be 'reliable' or 'unreliable'", field: "mode",
+        .invalidParameter, "'mode' is \(QuotedText.of(text)) and must be 'reliable' or 'unreliable'", field: "mode",
         rule: "oneOf")
     }
   }

@@ -58,7 +58,7 @@ final class InvitationModel {
     ]
     if let remoteName { members.append(.init("displayName", .text(remoteName))) }
     members.append(.init("serviceType", .text(serviceType)))
-    members += Payload.members(context, as: "context")
+    members += PayloadJSON.members(context, as: "context")
     if let session { members.append(.init("session", .text(session))) }
     members.append(.init("state", .text(state.rawValue)))
     if let problem { members.append(.init("problem", problem.json)) }
@@ -78,7 +78,7 @@ final class InvitationModel {
 }
 
 /// Bytes of a peer in JSON: text as it is, otherwise base64 with an `encoding` member.
-enum Payload {
+enum PayloadJSON {
   static func members(_ bytes: [UInt8], as name: String) -> [JSON.Member] {
     if let text = String(validating: bytes, as: UTF8.self) { return [.init(name, .text(text))] }
     return [.init(name, .text(Base64.text(bytes))), .init("encoding", "base64")]

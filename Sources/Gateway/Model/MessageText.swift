@@ -53,7 +53,7 @@ struct MessageText {
     }
     json += ",\"mode\":\"\(mode.word)\",\"at\":\"\(time.description)\",\"size\":\(bytes.count),\"contentType\":".utf8
     JSON.write(type, to: &json)
-    Payload.write(bytes, as: "body", to: &json)
+    PayloadJSON.write(bytes, as: "body", to: &json)
     json.append(UInt8(ascii: "}"))
     return json
   }

@@ -6,7 +6,7 @@ extension Core {
   func makeTicket(_ name: String, _ scopes: Scopes = .all) throws(Problem) -> PairingTicket {
     guard let role = Role(rawValue: name) else {
       let roles = Role.allCases.map(\.rawValue).joined(separator: ", ")
-      throw Problem(.invalidParameter, "there is no role \(PlainName.of(name)): there are \(roles)", field: "role")
+      throw Problem(.invalidParameter, "there is no role \(QuotedText.of(name)): there are \(roles)", field: "role")
     }
     let code = try clients.makeCode(role, scopes, lasting: nil, for: nil)
     show(code)
@@ -46,7 +46,7 @@ extension Core {
 
   private func reset(_ whose: String, for visitor: UInt64) throws(Problem) {
     guard let whose = AdminReset.Whose(rawValue: whose) else {
-      throw Problem(.invalidParameter, "tokens of \(PlainName.of(whose)) are none", field: "reset")
+      throw Problem(.invalidParameter, "tokens of \(QuotedText.of(whose)) are none", field: "reset")
     }
     answerLater(visitor) { try await $0.reset(whose) }
   }

@@ -19,7 +19,8 @@ struct TrustedProxies {
     ranges = try texts.map { (text) throws(Problem) in
       guard let range = AddressRange(text) else {
         throw Problem(
-          .invalidParameter, "\(PlainName.of(text)) is no address and no range such as 10.0.0.0/8: see --trusted-proxy")
+          .invalidParameter, "\(QuotedText.of(text)) is no address and no range such as 10.0.0.0/8: see --trusted-proxy"
+        )
       }
       return range
     }

@@ -47,7 +47,7 @@ extension Routes {
     let timeout = try fields.seconds("timeout", max: Double(timeoutMax)) ?? .seconds(30)
     try fields.end()
     guard let peer = try? PeerID(text: name) else {
-      throw Problem(.invalidParameter, "\(PlainName.of(name)) is no peer ID", field: "peer", rule: "peerID")
+      throw Problem(.invalidParameter, "\(QuotedText.of(name)) is no peer ID", field: "peer", rule: "peerID")
     }
     let reservation = try core.reserve(.connections(session.id))
     defer { reservation.giveBack() }

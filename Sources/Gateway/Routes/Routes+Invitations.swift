@@ -51,7 +51,7 @@ extension Routes {
     }
     guard (try? PeerID(text: to)) != nil else {
       throw Problem(
-        .invalidParameter, "\(PlainName.of(to)) is no peer ID: take it from a browser's found peers", field: "to",
+        .invalidParameter, "\(QuotedText.of(to)) is no peer ID: take it from a browser's found peers", field: "to",
         rule: "peerID")
     }
     let now = Timestamp.now

@@ -70,7 +70,7 @@ extension Routes {
     let content = ForeignContent(json["contentType"]?.text ?? "", named: message.id)
     let isText = content.type == "text/plain" && json["encoding"] == nil
     let type = isText ? "text/plain; charset=utf-8" : content.type
-    var reply = Reply(200, .bytes(Payload.bytes(json, "body"), type: type))
+    var reply = Reply(200, .bytes(PayloadJSON.bytes(json, "body"), type: type))
     // A change of its delivery status does not change its content.
     reply.tag = .text("\(message.position.epoch).\(message.ordinal)")
     reply.headers = content.headers

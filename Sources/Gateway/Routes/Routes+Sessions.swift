@@ -113,7 +113,7 @@ extension Routes {
     }
     guard let identity = try? core.identity(id) else {
       throw Problem(
-        .invalidParameter, "there is no identity \(PlainName.of(id)): /v1/identities lists them", field: "identity")
+        .invalidParameter, "there is no identity \(QuotedText.of(id)): /v1/identities lists them", field: "identity")
     }
     return identity
   }
@@ -171,7 +171,7 @@ extension Routes {
     var peers: [PeerID] = []
     for text in texts {
       guard let peer = try? PeerID(text: text) else {
-        throw Problem(.invalidParameter, "\(PlainName.of(text)) is no peer ID", field: "blocked", rule: "peerID")
+        throw Problem(.invalidParameter, "\(QuotedText.of(text)) is no peer ID", field: "blocked", rule: "peerID")
       }
       peers.append(peer)
     }

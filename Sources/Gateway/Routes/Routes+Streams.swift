@@ -132,7 +132,7 @@ extension Core {
     let known = session.present.values.first { $0.member.peer.text == text || $0.member.id.text == text }
     guard let known, known.isConnected else {
       throw Problem(
-        .notConnected, "\(PlainName.of(text)) is not connected in this session", field: field, rule: "connected")
+        .notConnected, "\(QuotedText.of(text)) is not connected in this session", field: field, rule: "connected")
     }
     return known.member
   }

@@ -102,7 +102,7 @@ extension Routes {
     let name = try fields.needText("displayName")
     try fields.end()
     guard let peer = try? PeerID(text: text) else {
-      throw Problem(.invalidParameter, "\(PlainName.of(text)) is no peer ID", field: "peer", rule: "peerID")
+      throw Problem(.invalidParameter, "\(QuotedText.of(text)) is no peer ID", field: "peer", rule: "peerID")
     }
     do {
       try await core.host.trust(peer, as: name)

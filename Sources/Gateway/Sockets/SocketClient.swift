@@ -247,7 +247,7 @@ final class SocketClient: SocketOwner {
       case .collection(_, let work) = route.work
     else {
       throw Problem(
-        .notFound, "\(PlainName.of(path)) is no channel: every collection of /docs is one", field: "subscribe.channel")
+        .notFound, "\(QuotedText.of(path)) is no channel: every collection of /docs is one", field: "subscribe.channel")
     }
     let call = Call(.get, segments, match.captures, of: view, over: Way(head))
     try core.access.check(call, route)
@@ -259,7 +259,7 @@ final class SocketClient: SocketOwner {
     let path = try unsubscribe.needText("channel")
     try unsubscribe.end()
     guard let collection = subscriptions.removeValue(forKey: path)?.collection else {
-      throw Problem(.notFound, "\(PlainName.of(path)) is not subscribed", field: "unsubscribe.channel")
+      throw Problem(.notFound, "\(QuotedText.of(path)) is not subscribed", field: "unsubscribe.channel")
     }
     if let socket { collection.unsubscribe(socket) }
     return ["channel": .text(path)]
@@ -312,7 +312,7 @@ final class SocketClient: SocketOwner {
     if let last = lastPlace, last.target == target, last.method == method { return last.place }
     let parsed = try Self.parse(target, method)
     guard let match = core.router.match(parsed.path), let route = match[method] else {
-      throw Problem(.notFound, "there is no \(method.name) at \(PlainName.of(target))", field: "request.path")
+      throw Problem(.notFound, "there is no \(method.name) at \(QuotedText.of(target))", field: "request.path")
     }
     lastPlace = (target, method, (parsed, match, route))
     return (parsed, match, route)

@@ -22,7 +22,7 @@ final class Sockets {
     guard let match = core.router.match(head.path), let route = match[.get],
       case .socket(let subprotocol, let open) = route.work
     else {
-      throw Problem(.notFound, "there is no WebSocket at \(PlainName.of(head.target)); it is at /v1/socket")
+      throw Problem(.notFound, "there is no WebSocket at \(QuotedText.of(head.target)); it is at /v1/socket")
     }
     let agreed = try agree(on: subprotocol, head)
     do {
@@ -41,7 +41,7 @@ final class Sockets {
     guard offered.isEmpty || offered.contains(subprotocol) else {
       throw Problem(
         .badRequest,
-        "this WebSocket speaks '\(subprotocol)', and none of \(PlainName.of(offered.joined(separator: ", ")))",
+        "this WebSocket speaks '\(subprotocol)', and none of \(QuotedText.of(offered.joined(separator: ", ")))",
         field: "Sec-WebSocket-Protocol")
     }
     return offered.isEmpty ? nil : subprotocol

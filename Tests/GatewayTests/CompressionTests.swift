@@ -4,7 +4,7 @@ internal import Testing
 @testable internal import Gateway
 
 @Suite("Answers that go out packed", .timeLimit(.minutes(2)))
-struct PackingTests {
+struct CompressionTests {
   private let takes = ["Accept-Encoding": "br;q=1.0, gzip;q=0.8, *;q=0.1"]
 
   @Test("What is long goes out packed to who takes it, and says the same")
@@ -31,8 +31,8 @@ struct PackingTests {
       let paired = try await place.stranger.post("/v1/pairings", ["code": .text(code), "name": .text(name)], takes)
       #expect(paired.status == 201 && paired["Content-Encoding"] == nil && paired.json["token"] != nil)
       // Long enough, and yet it is no answer of 200.
-      let reply = Reply(201, .json([UInt8](repeating: 32, count: Packing.bytesMin)))
-      #expect(Reply(200, reply.body).isPacked && !reply.isPacked)
+      let reply = Reply(201, .json([UInt8](repeating: 32, count: Compression.bytesMin)))
+      #expect(Reply(200, reply.body).isCompressed && !reply.isCompressed)
     }
   }
 
