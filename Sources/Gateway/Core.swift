@@ -117,7 +117,7 @@ final class Core {
     fairQueue = FairQueue(on: host.reactor, turnTime: options.turnTime)
     freeDiskSpace = FreeDiskSpace(options.limits.diskFreeBytes, of: options.folder)
     var letting = Clients.Limits(options.limits, codeTime: options.codeLife)
-    letting.needsPrivateWay = options.isHTTPSOnly
+    letting.needsPrivateConnection = options.isHTTPSOnly
     clients = Clients(
       OpenSSLCrypto(keys: []), letting, clock: { Timestamp.now }, steadyClock: { Instant.now })
     let names = MachineName.all + options.hostNames.sorted()

@@ -14,7 +14,7 @@ final class Clients {
     var codeTime: Duration
     var guesses = PairingRateLimit.Limits()
     /// Whether codes of every role are spent over private connections only.
-    var needsPrivateWay = false
+    var needsPrivateConnection = false
     /// Limit for the cache of tokens that were compared with their digests.
     var cachedTokensMax = 1_024
     /// The lifetime of a token that was given over a connection that others can read.
@@ -215,33 +215,33 @@ final class Clients {
 
   /// Spends a code for a token, which is valid once its client is stored.
   func pair(
-    _ typed: String, name: String, over way: Way
+    _ typed: String, name: String, over connection: RequestConnection
   ) throws(Problem) -> (client: Client, token: String, code: Code) {
     dropOldCodes()
     let now = steadyClock()
-    if let refusal = guesses.refusal(of: way.source, at: now) {
+    if let refusal = guesses.refusal(of: connection.source, at: now) {
       let seconds = Int(refusal.time.components.seconds) + 1
       throw Problem.rateLimited(
         "too many wrong pairing codes came from here in the last minute: wait \(seconds) s, or pair on the machine itself",
         after: seconds, rule: "guesses", limit: refusal.limit)
     }
     guard let code = codes[Secrets.normalized(code: typed)] else {
-      guesses.spend(way.source, at: now)
+      guesses.spend(connection.source, at: now)
       throw Problem(
         .forbidden, "this is no open pairing code: codes are for one use and end soon; 'vicinity pair' shows a new one",
         field: "code", rule: "pairingCode")
     }
-    if code.role > .member || limits.needsPrivateWay, !way.isPrivate {
+    if code.role > .member || limits.needsPrivateConnection, !connection.isPrivate {
       // An eavesdropper could spend it first.
       codes[code.text] = nil
       throw Problem(
         .forbidden,
         "a code for the role '\(code.role.rawValue)' is spent over HTTPS or on the machine itself only: others could read "
-          + "it on the way here, and it is void now; have a new one made ('vicinity pair') and use \(way.secureURL)",
+          + "it on the way here, and it is void now; have a new one made ('vicinity pair') and use \(connection.secureURL)",
         field: "code", rule: "privateConnection")
     }
     let (client, token) = try add(
-      name: name, role: code.role, code.scopes, lasting: way.isPrivate ? nil : limits.openTokenTime)
+      name: name, role: code.role, code.scopes, lasting: connection.isPrivate ? nil : limits.openTokenTime)
     codes[code.text] = nil
     return (client, token, code)
   }

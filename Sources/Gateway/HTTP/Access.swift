@@ -85,10 +85,10 @@ final class Access {
   /// The redirection of a request in the clear, with the same method and body. Nil for one that is answered here, such
   /// as one with a code, which must not remain valid.
   func redirection(of head: Head) -> Response? {
-    guard settings.isHTTPSOnly, !Way(head).isPrivate, head.path != Self.pairings else { return nil }
+    guard settings.isHTTPSOnly, !RequestConnection(head).isPrivate, head.path != Self.pairings else { return nil }
     var response = Response(308)
     let query = head.target.drop { $0 != "?" }
-    response.headers.append("Location", "\(Way(head).secureURL)/\(Percent.encode(head.path))\(query)")
+    response.headers.append("Location", "\(RequestConnection(head).secureURL)/\(Percent.encode(head.path))\(query)")
     addCommonHeaders(to: &response, for: head)
     return response
   }
@@ -150,14 +150,14 @@ final class Access {
     guard let entry = clients.tokenEntry(for: token) else {
       throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
     }
-    _ = try requirePrivate(entry.view, over: Way(head))
+    _ = try requirePrivate(entry.view, over: RequestConnection(head))
     return entry
   }
 
   /// The client of the cookie, which its browser sends by itself.
   func client(byCookieOf head: Head, at route: Route) throws(Problem) -> ClientView? {
     guard let token = cookie(of: head), let entry = clients.tokenEntry(for: token[...]) else { return nil }
-    var view = try requirePrivate(entry.view, over: Way(head))
+    var view = try requirePrivate(entry.view, over: RequestConnection(head))
     view.usesCookie = true
     let isChange = head.method != .get && head.method != .head && head.method != .options
     // Everyone may do this, so it is done without a client: a page that has lost its CSRF token can still pair anew.
@@ -180,15 +180,15 @@ final class Access {
   }
 
   /// Refuses a client with more than a member's role where others can read the connection.
-  private func requirePrivate(_ client: ClientView, over way: Way) throws(Problem) -> ClientView {
-    if client.role > .member { try way.needPrivate("a token of the role '\(client.role.rawValue)' is taken") }
+  private func requirePrivate(_ client: ClientView, over connection: RequestConnection) throws(Problem) -> ClientView {
+    if client.role > .member { try connection.requirePrivate("a token of the role '\(client.role.rawValue)' is taken") }
     return client
   }
 
   /// The client of a WebSocket, whose browser sends the cookie and no header of ours: its Origin was checked.
-  func client(token: String, over way: Way) throws(Problem) -> ClientView? {
+  func client(token: String, over connection: RequestConnection) throws(Problem) -> ClientView? {
     guard let entry = clients.tokenEntry(for: token[...]) else { return nil }
-    return try requirePrivate(entry.view, over: way)
+    return try requirePrivate(entry.view, over: connection)
   }
 
   func cookie(of head: Head) -> String? {
@@ -210,20 +210,20 @@ final class Access {
   }
 
   /// The header that stores a token in the browser.
-  func setCookieHeader(_ token: String, over way: Way) -> Problem.Field {
-    cookie(token, seconds: 31_536_000, over: way)
+  func setCookieHeader(_ token: String, over connection: RequestConnection) -> Problem.Field {
+    cookie(token, seconds: 31_536_000, over: connection)
   }
 
   /// The header that removes the token from the browser.
-  func clearCookieHeader(over way: Way) -> Problem.Field {
-    cookie("", seconds: 0, over: way)
+  func clearCookieHeader(over connection: RequestConnection) -> Problem.Field {
+    cookie("", seconds: 0, over: connection)
   }
 
-  private func cookie(_ value: String, seconds: Int, over way: Way) -> Problem.Field {
-    let name = cookieName(isSecure: way.isSecure)
+  private func cookie(_ value: String, seconds: Int, over connection: RequestConnection) -> Problem.Field {
+    let name = cookieName(isSecure: connection.isSecure)
     let path = base.text.isEmpty ? "/" : base.text
     let text = "\(name)=\(value); Path=\(path); HttpOnly; SameSite=Strict; Max-Age=\(seconds)"
-    return .init(name: "Set-Cookie", value: way.isSecure ? text + "; Secure" : text)
+    return .init(name: "Set-Cookie", value: connection.isSecure ? text + "; Secure" : text)
   }
 
   private func checkScope(_ call: Call, _ route: Route, _ client: ClientView) throws(Problem) {

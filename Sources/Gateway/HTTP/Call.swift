@@ -14,7 +14,7 @@ final class Call: Sendable {
   let body: [UInt8]
   /// The client that asks; nil where it is unknown.
   let client: ClientView?
-  let way: Way
+  let connection: RequestConnection
   /// Whether it comes from an address that needs no token for some resources.
   let isNearby: Bool
   /// The segments at the pattern's placeholders, in order.
@@ -22,7 +22,7 @@ final class Call: Sendable {
 
   init(
     _ method: Method, _ path: [String], _ captures: [String], query: [QueryItem] = [], headers: Headers = Headers(),
-    body: [UInt8] = [], of client: ClientView? = nil, isNearby: Bool = false, over way: Way
+    body: [UInt8] = [], of client: ClientView? = nil, isNearby: Bool = false, over connection: RequestConnection
   ) {
     self.method = method
     self.path = path
@@ -32,23 +32,25 @@ final class Call: Sendable {
     self.body = body
     self.client = client
     self.isNearby = isNearby
-    self.way = way
+    self.connection = connection
   }
 
   /// The request as it came by HTTP; its client is not known yet.
   convenience init(_ head: Head, _ captures: [String]) {
-    self.init(head.method, head.path, captures, query: head.query, headers: head.headers, over: Way(head))
+    self.init(head.method, head.path, captures, query: head.query, headers: head.headers, over: RequestConnection(head))
   }
 
   /// The same request with its client.
   func asked(by client: ClientView?, isNearby: Bool = false) -> Call {
     Call(
-      method, path, captures, query: query, headers: headers, body: body, of: client, isNearby: isNearby, over: way)
+      method, path, captures, query: query, headers: headers, body: body, of: client, isNearby: isNearby,
+      over: connection)
   }
 
   func with(body: [UInt8]) -> Call {
     Call(
-      method, path, captures, query: query, headers: headers, body: body, of: client, isNearby: isNearby, over: way)
+      method, path, captures, query: query, headers: headers, body: body, of: client, isNearby: isNearby,
+      over: connection)
   }
 
   /// The segment at a placeholder of the path's pattern.
@@ -107,7 +109,7 @@ final class Call: Sendable {
 }
 
 /// The connection by which a request comes.
-struct Way: Sendable {
+struct RequestConnection: Sendable {
   let isSecure: Bool
   /// Whether nobody on the way can read it: TLS, or this machine where no proxy asks for another client.
   let isPrivate: Bool
@@ -126,7 +128,7 @@ struct Way: Sendable {
   var secureURL: String { "https://\(head.headers["Host"] ?? "")\(head.base)" }
 
   /// Throws where others can read the connection; the error begins with what needs a private one.
-  func needPrivate(_ what: @autoclosure () -> String, field: String? = nil) throws(Problem) {
+  func requirePrivate(_ what: @autoclosure () -> String, field: String? = nil) throws(Problem) {
     if isPrivate { return }
     throw Problem(
       .forbidden,

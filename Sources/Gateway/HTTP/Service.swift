@@ -382,7 +382,7 @@ final class Service: WebHandler {
   func upgrade(_ head: Head) -> SocketDecision {
     do throws(Problem) {
       try admit(head)
-      if core.options.isHTTPSOnly { try Way(head).needPrivate("a WebSocket begins") }
+      if core.options.isHTTPSOnly { try RequestConnection(head).requirePrivate("a WebSocket begins") }
       if core.isDraining { throw Problem(.unavailable, "the gateway is about to stop: come back in a moment") }
       return try core.sockets.decide(head)
     } catch {

@@ -62,7 +62,7 @@ extension Routes {
     let scopes = try fields.scopes("scopes") ?? client.scopes
     let time = try fields.integer("seconds", in: 10...codeSecondsMax)
     try fields.end()
-    try call.way.needPrivate("pairing codes are made")
+    try call.connection.requirePrivate("pairing codes are made")
     guard role < client.role || client.role == .admin else {
       throw Problem(
         .forbidden, "a client lets in others below its own role, '\(client.role.rawValue)'", field: "role", rule: "role"
@@ -96,7 +96,7 @@ extension Routes {
     } catch {
       throw Problem(error, field: "name", rule: "P-ID-1")
     }
-    let paired = Result { try core.clients.pair(code, name: name, over: call.way) }
+    let paired = Result { try core.clients.pair(code, name: name, over: call.connection) }
     core.refreshCodes()
     let (client, token, spent) = try paired.get()
     try await core.keep(client, letInBy: spent.maker.map(Core.Actor.client) ?? .machine)
@@ -110,7 +110,7 @@ extension Routes {
     var headers = [Problem.Field(name: "Location", value: "/v1/clients/\(client.id)")]
     if wantsCookie {
       members.append(.init("csrf", .text(core.clients.csrf(for: token))))
-      headers.append(core.access.setCookieHeader(token, over: call.way))
+      headers.append(core.access.setCookieHeader(token, over: call.connection))
     } else {
       members.append(.init("token", .text(token)))
     }
@@ -132,7 +132,7 @@ extension Routes {
     try await core.revoke(id)
     if wasThere { core.audit(.revoked, about: "/v1/clients/\(id)", by: .client(client.id)) }
     var reply = Reply.nothing
-    if id == client.id, client.usesCookie { reply.headers = [core.access.clearCookieHeader(over: call.way)] }
+    if id == client.id, client.usesCookie { reply.headers = [core.access.clearCookieHeader(over: call.connection)] }
     return reply
   }
 

@@ -197,7 +197,7 @@ final class SocketClient: SocketOwner {
     let token = try connect.text("token") ?? core.access.cookie(of: head)
     try connect.end()
     guard view == nil else { throw Problem(.conflict, "this WebSocket is connected already") }
-    guard let token, let view = try core.access.client(token: token, over: Way(head)) else {
+    guard let token, let view = try core.access.client(token: token, over: RequestConnection(head)) else {
       throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
     }
     self.view = view
@@ -249,7 +249,7 @@ final class SocketClient: SocketOwner {
       throw Problem(
         .notFound, "\(QuotedText.of(path)) is no channel: every collection of /docs is one", field: "subscribe.channel")
     }
-    let call = Call(.get, segments, match.captures, of: view, over: Way(head))
+    let call = Call(.get, segments, match.captures, of: view, over: RequestConnection(head))
     try core.access.check(call, route)
     return try work(core, call)
   }
@@ -291,7 +291,7 @@ final class SocketClient: SocketOwner {
     if case .text(let text)? = body, case .bytes = route.body { bytes = Array(text.utf8) }
     let call = Call(
       method, parsed.path, match.captures, query: parsed.query, headers: fields, body: bytes, of: view,
-      over: Way(head))
+      over: RequestConnection(head))
     try core.access.check(call, route)
     switch route.work {
     case .now(let work): say(id, try core.runIdempotently(call) { try work(core, call) })

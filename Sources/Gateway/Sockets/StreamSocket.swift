@@ -150,7 +150,7 @@ final class StreamSocket: SocketOwner {
     var fields = try Fields(json)
     let token = try fields.needText("token")
     try fields.end()
-    guard let client = try core.access.client(token: token, over: call.way) else {
+    guard let client = try core.access.client(token: token, over: call.connection) else {
       throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
     }
     return client
