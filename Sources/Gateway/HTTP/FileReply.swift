@@ -18,7 +18,7 @@ struct FileReply {
   }
 
   func send(_ call: Call, _ exchange: Exchange, in core: Core) throws {
-    let opened = try Spool.open(path)
+    let opened = try UploadFile.open(path)
     let size = opened.size
     var response = Response(200)
     let content = ForeignContent(type, named: name)

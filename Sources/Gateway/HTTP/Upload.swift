@@ -21,7 +21,7 @@ final class Upload: BodySink {
   }
 
   /// The time that less than one unit waits for the rest of it.
-  private static let patience = Duration.milliseconds(100)
+  private static let partialUnitWait = Duration.milliseconds(100)
 
   let isLive: Bool
   private let core: Core
@@ -123,7 +123,7 @@ final class Upload: BodySink {
   private func waitForMore() {
     if waitsForMore { return }
     waitsForMore = true
-    core.reactor.schedule(after: Self.patience) { [self] in
+    core.reactor.schedule(after: Self.partialUnitWait) { [self] in
       waitsForMore = false
       write(isPatient: false)
     }

@@ -143,30 +143,30 @@ extension Routes {
     let path = model.path ?? "\(core.options.folder)/sending/\(Secrets.id())"
     model.path = path
     core.keep(model, in: session)
-    let spool = try Spool(path, from: model.uploaded, chain: model.record.chain)
+    let file = try UploadFile(path, from: model.uploaded, chain: model.record.chain)
     let (id, place, isWhole) = (model.id, session.id, isLast)
     // The uploader can resume at once: pending writes precede its next bytes in the same file.
     func ended() {
       core.uploadEnded(to: model, in: session)
       core.publish(model, in: session)
-      core.start { core in try? await core.sync(spool, of: id, in: place) }
+      core.start { core in try? await core.sync(file, of: id, in: place) }
     }
     let upload = Upload(
-      core, pieceMax: Spool.pieceMax, unit: Pages.bytes, at: model.uploaded,
+      core, pieceMax: UploadFile.pieceMax, unit: Pages.bytes, at: model.uploaded,
       .init(
         admit: { (count) throws(Problem) in
           guard core.lives(model, in: session) else { throw .goneResource }
           try core.checkRoom(for: model, upTo: model.uploaded + UInt64(count), of: session.owner)
           core.reserveQuota(for: model, upTo: model.uploaded + UInt64(count), in: session)
         },
-        write: { [host = core.host] piece in try await host.onDisk { try spool.write(piece) } },
+        write: { [host = core.host] piece in try await host.onDisk { try file.write(piece) } },
         wrote: { count in
           model.uploaded += UInt64(count)
-          model.record.chain = spool.chain
+          model.record.chain = file.chain
           core.recount(model, in: session)
         },
         finish: { core in
-          try await core.sync(spool, of: id, in: place)
+          try await core.sync(file, of: id, in: place)
           if isWhole { try await core.checkRestored(id, in: place) }
           let digest: ContentDigest? = if let told { try await core.verifiedDigest(told, path) } else { nil }
           guard let session = core.sessions[place], let model = session.resourceModels[id] else {
@@ -236,13 +236,13 @@ extension Routes {
 
 extension Core {
   /// Syncs the bytes written until now, and records how many would survive a power cut.
-  fileprivate func sync(_ spool: Spool, of id: String, in session: String) async throws {
+  fileprivate func sync(_ file: UploadFile, of id: String, in session: String) async throws {
     guard let model = sessions[session]?.resourceModels[id] else { return }
     let (uploaded, part) = (model.uploaded, model.record.part(through: model.uploaded))
     syncsUnderWay += 1
     defer { syncsUnderWay -= 1 }
-    try await host.onDisk { try spool.sync() }
-    guard let session = sessions[session], lives(model, in: session), model.path == spool.path else { return }
+    try await host.onDisk { try file.sync() }
+    guard let session = sessions[session], lives(model, in: session), model.path == file.path else { return }
     if uploaded > model.uploadedDurably { (model.uploadedDurably, model.record.synced) = (uploaded, part) }
     publish(model, in: session)
   }

@@ -4,15 +4,15 @@ import Testing
 @testable import Gateway
 
 /// The file of an upload.
-struct SpoolTests {
+struct UploadFileTests {
   private static let pieceBytes = 1 << 20
 
   @Test func `a long upload is there whole, and memory holds only its beginning`() throws {
     try Self.withFile { path in
       let count = 40
-      let spool = try Spool(path, from: 0)
-      for number in 0..<count { try spool.write([UInt8](repeating: UInt8(number), count: Self.pieceBytes)) }
-      try spool.sync()
+      let uploadFile = try UploadFile(path, from: 0)
+      for number in 0..<count { try uploadFile.write([UInt8](repeating: UInt8(number), count: Self.pieceBytes)) }
+      try uploadFile.sync()
 
       let file = open(path, O_RDONLY | O_CLOEXEC)
       defer { close(file) }
@@ -42,19 +42,19 @@ struct SpoolTests {
     try Self.withFile { path in
       let begin = (16 << 20) + beyond
       var random = SystemRandomNumberGenerator()
-      let beginning = try Spool(path, from: 0)
+      let beginning = try UploadFile(path, from: 0)
       try beginning.write([UInt8](repeating: 0xbe, count: begin))
       try beginning.write([UInt8](repeating: 0xff, count: 3 * Self.pieceBytes))
       try beginning.sync()
 
-      let spool = try Spool(path, from: UInt64(begin))
+      let uploadFile = try UploadFile(path, from: UInt64(begin))
       var expected: [UInt8] = []
       for count in [1, 4095, 4096, 5000, 8192, Self.pieceBytes, 100, 3 * Self.pieceBytes + 17, 4079, 65536, 12] {
         let piece = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-        try spool.write(piece)
+        try uploadFile.write(piece)
         expected += piece
       }
-      try spool.sync()
+      try uploadFile.sync()
 
       let bytes = try #require(FileManager.default.contents(atPath: path))
       #expect(bytes.count == begin + expected.count)
@@ -66,9 +66,9 @@ struct SpoolTests {
   @Test func `a file system that knows only its memory holds it too`() throws {
     try Self.withFile(in: "/dev/shm") { path in
       let piece = [UInt8](repeating: 7, count: 5 * Self.pieceBytes)
-      let spool = try Spool(path, from: 0)
-      for _ in 0..<5 { try spool.write(piece) }
-      try spool.sync()
+      let uploadFile = try UploadFile(path, from: 0)
+      for _ in 0..<5 { try uploadFile.write(piece) }
+      try uploadFile.sync()
       let bytes = try #require(FileManager.default.contents(atPath: path))
       #expect(bytes == Data(repeating: 7, count: 5 * piece.count))
     }

@@ -7,13 +7,13 @@ internal import Web
 ///
 /// The later part of a long file bypasses the page cache (`O_DIRECT`), in whole pages: it would evict data of more use,
 /// and so many fresh pages can cost more than all the rest.
-final class Spool: Sendable {
-  private struct End {
+final class UploadFile: Sendable {
+  private struct WriteState {
     var offset: UInt64
-    var isCut = false
+    var isTruncated = false
     /// The page-aligned buffer for `O_DIRECT`.
     var pages: Pages?
-    var canGoPastMemory = true
+    var supportsDirectIO = true
     /// The digest of the bytes before the offset.
     var chain: ChunkChain
 
@@ -23,15 +23,15 @@ final class Spool: Sendable {
   /// Limit for one piece: longer ones reach the disk no sooner.
   static let pieceMax = 1 << 20
   /// The beginning stays in the page cache: most files are no longer, and are soon read.
-  private static let heldMax: UInt64 = 16 << 20
+  private static let cachedBytesMax: UInt64 = 16 << 20
 
   let path: String
   private let file: Descriptor
-  private let end: Mutex<End>
+  private let state: Mutex<WriteState>
 
   init(_ path: String, from offset: UInt64, chain: ChunkChain = ChunkChain()) throws(Problem) {
     self.path = path
-    end = Mutex(End(offset, chain))
+    state = Mutex(WriteState(offset, chain))
     do {
       file = try .opened(path, O_WRONLY | O_CREAT)
     } catch {
@@ -41,60 +41,60 @@ final class Spool: Sendable {
 
   /// Appends bytes.
   func write(_ bytes: [UInt8]) throws(Problem) {
-    try end.withLock { end throws(Problem) in
-      try cut(&end)
+    try state.withLock { state throws(Problem) in
+      try truncate(&state)
       var done = 0
       while done < bytes.count {
-        let count = bytes[done...].withUnsafeBytes { put($0, &end) }
+        let count = bytes[done...].withUnsafeBytes { put($0, &state) }
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { throw Self.problem("write", path) }
-        end.offset += UInt64(count)
+        state.offset += UInt64(count)
         done += count
       }
-      end.chain.add(bytes)
+      state.chain.add(bytes)
     }
   }
 
   /// The digest of all bytes that were written.
-  var chain: ChunkChain { end.withLock { $0.chain } }
+  var chain: ChunkChain { state.withLock { $0.chain } }
 
   /// Writes all or a part of the bytes, as `pwrite` does.
-  private func put(_ bytes: UnsafeRawBufferPointer, _ end: inout End) -> Int {
-    guard end.canGoPastMemory, end.offset >= Self.heldMax else { return putInMemory(bytes, &end) }
-    let behindPages = Int(end.offset % UInt64(Pages.bytes))
+  private func put(_ bytes: UnsafeRawBufferPointer, _ state: inout WriteState) -> Int {
+    guard state.supportsDirectIO, state.offset >= Self.cachedBytesMax else { return writeBuffered(bytes, &state) }
+    let behindPages = Int(state.offset % UInt64(Pages.bytes))
     guard behindPages == 0 else {
-      return putInMemory(.init(rebasing: bytes.prefix(Pages.bytes - behindPages)), &end)
+      return writeBuffered(.init(rebasing: bytes.prefix(Pages.bytes - behindPages)), &state)
     }
-    return putPastMemory(bytes, &end) ?? putInMemory(bytes, &end)
+    return writeDirect(bytes, &state) ?? writeBuffered(bytes, &state)
   }
 
-  private func putInMemory(_ bytes: UnsafeRawBufferPointer, _ end: inout End) -> Int {
-    let count = pwrite(file.number, bytes.baseAddress, bytes.count, off_t(end.offset))
-    if count > 0 { file.beginSync(from: end.offset, count) }
+  private func writeBuffered(_ bytes: UnsafeRawBufferPointer, _ state: inout WriteState) -> Int {
+    let count = pwrite(file.number, bytes.baseAddress, bytes.count, off_t(state.offset))
+    if count > 0 { file.beginSync(from: state.offset, count) }
     return count
   }
 
   /// The same with `O_DIRECT`, for whole pages; nil where there are none, or the file system does not support it.
-  private func putPastMemory(_ bytes: UnsafeRawBufferPointer, _ end: inout End) -> Int? {
+  private func writeDirect(_ bytes: UnsafeRawBufferPointer, _ state: inout WriteState) -> Int? {
     let count = min(bytes.count, Self.pieceMax) / Pages.bytes * Pages.bytes
     guard count > 0 else { return nil }
-    let pages = end.pages ?? Pages(Self.pieceMax)
-    end.pages = pages
+    let pages = state.pages ?? Pages(Self.pieceMax)
+    state.pages = pages
     pages.room.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
-    let written = file.writePastMemory(pages, count, at: end.offset)
-    end.canGoPastMemory = written != nil
+    let written = file.writePastMemory(pages, count, at: state.offset)
+    state.supportsDirectIO = written != nil
     return written
   }
 
   /// Truncates the file: bytes behind may not have been synced, or an earlier upload broke off as it wrote them.
-  private func cut(_ end: inout End) throws(Problem) {
-    guard end.isCut || ftruncate(file.number, off_t(end.offset)) == 0 else { throw Self.problem("cut", path) }
-    end.isCut = true
+  private func truncate(_ state: inout WriteState) throws(Problem) {
+    guard state.isTruncated || ftruncate(file.number, off_t(state.offset)) == 0 else { throw Self.problem("cut", path) }
+    state.isTruncated = true
   }
 
   /// Returns when the file, and its bytes, would survive a power cut.
   func sync() throws(Problem) {
-    try end.withLock { end throws(Problem) in try cut(&end) }
+    try state.withLock { state throws(Problem) in try truncate(&state) }
     // The time of change is synced too: by it a host recognizes the file after a restart.
     guard fsync(file.number) == 0 else { throw Self.problem("sync", path) }
     try Folder.sync(above: path)
