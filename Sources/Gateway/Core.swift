@@ -100,9 +100,9 @@ final class Core {
   var scrub = ScrubFindings()
   var exports: [ClientID: Export] = [:]
   /// Quota that is reserved for resources that are being made.
-  var reserved: [Allotment: Int] = [:]
+  var quotaReservations: [Quota: Int] = [:]
   /// Serializes changes of one resource, by its path.
-  let changes = Turns()
+  let changeLocks = NamedLocks()
 
   init(
     _ host: Host, _ sessionStore: SessionStore, _ options: GatewayOptions, _ log: Log, _ gateway: Gateway

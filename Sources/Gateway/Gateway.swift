@@ -160,7 +160,7 @@ public actor Gateway {
   /// The store of sessions, for tests.
   var sessionStore: SessionStore? { core?.sessionStore }
   /// The number of kinds of resources that are being made.
-  var placesReserved: Int { core?.reserved.count ?? 0 }
+  var quotaReservationCount: Int { core?.quotaReservations.count ?? 0 }
   var diskReserved: UInt64 { core?.freeDiskSpace.reserved ?? 0 }
 
   nonisolated func report(_ condition: Condition) { conditionContinuation.yield(condition) }

@@ -36,7 +36,7 @@ struct RaceTests {
       let made = try #require(answers.first { $0.status == 201 })
       #expect(try await client.delete("/v1/peers/\(made.id)").status == 204)
       #expect(try await client.post("/v1/peers", ["displayName": "Once more"]).status == 201)
-      #expect(await place.gateway.placesReserved == 0)
+      #expect(await place.gateway.quotaReservationCount == 0)
     }
   }
 
@@ -58,7 +58,7 @@ struct RaceTests {
         #expect(count(201, answers) == 3 && count(429, answers) == 9, "\(path): \(answers.map(\.status))")
         #expect(try await client.get(path).ids.count == 3, "\(path)")
       }
-      #expect(await place.gateway.placesReserved == 0)
+      #expect(await place.gateway.quotaReservationCount == 0)
     }
   }
 

@@ -3,7 +3,7 @@ internal import Notation
 internal import Store
 
 /// A request of a peer, or to it, that is restored after a restart.
-protocol PersistedRequest: LivingModel {
+protocol PersistedRequest: RegisteredModel {
   static var kind: PersistedRequestKind { get }
   var id: String { get }
   var peer: PeerModel { get }
@@ -31,7 +31,7 @@ extension Core {
   /// Stores its present state, with the store's next batch.
   func keep(_ request: some PersistedRequest) {
     // A row must not bring back a request that was deleted, alone or with its peer.
-    guard isDurable(request.peer), lives(request.peer), lives(request) else { return }
+    guard isDurable(request.peer), exists(request.peer), exists(request) else { return }
     let row = StoredRequest(
       id: request.id, kind: type(of: request).kind.rawValue, peer: request.peer.id, settings: request.settings.bytes)
     sessionStore.enqueue(PendingWrite { try $0.keep(row) }, host)

@@ -8,7 +8,7 @@ extension Core {
   /// Stores a resource in one transaction with the engine's output of this moment, where its stored form has changed.
   func keep(_ resource: ResourceModel, in session: SessionModel) {
     // After the end of its session nothing would remove it.
-    guard let number = session.stored?.number, lives(resource, in: session) else { return }
+    guard let number = session.stored?.number, exists(resource, in: session) else { return }
     let row = resource.row(in: number, of: options.folder)
     guard row != resource.stored else { return }
     resource.stored = row

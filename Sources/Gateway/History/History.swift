@@ -57,7 +57,7 @@ final class History: @unchecked Sendable {
   private var earlyStatuses: [UInt64: [(recipients: [EndpointID], fate: DeliveryStatus)]] = [:]
   private var isDispatching = false
   /// Serializes sends with the same client-chosen name, so that the check for an existing message holds.
-  let names = Turns()
+  let names = NamedLocks()
 
   init(_ session: StoredSession, _ limits: Limits, _ stored: Stored, in sessionStore: SessionStore) {
     self.session = session

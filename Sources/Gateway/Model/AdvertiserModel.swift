@@ -53,7 +53,7 @@ final class AdvertiserModel {
 extension Core {
   @discardableResult
   func publish(_ advertiser: AdvertiserModel) -> Item? {
-    guard lives(advertiser) else { return nil }
+    guard exists(advertiser) else { return nil }
     return advertiserList.put(
       advertiser.id, advertiser.json, owner: advertiser.peer.owner, facets: advertiser.facets)
   }
@@ -63,7 +63,7 @@ extension Core {
     if model.invitations == .adhoc {
       guard let session = model.session.flatMap({ sessions[$0] }) else { return }
       try await session.session.startAdhoc(model.serviceType, info: model.info, until: model.until)
-      guard lives(session) else { throw Problem(.gone, "the session was left meanwhile") }
+      guard exists(session) else { throw Problem(.gone, "the session was left meanwhile") }
       session.adhoc = model.serviceType
       model.standing = Standing(session.session.adhocState)
       publish(session)
@@ -83,7 +83,7 @@ extension Core {
         if let model = core.advertisers[id], model.until != .stopped, !core.isStopping { core.remove(model) }
       }
     }
-    guard lives(model.peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
+    guard exists(model.peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
     advertisers[model.id] = model
     publish(model)
     reportStatus(of: model)

@@ -63,7 +63,7 @@ extension Core {
 
   @discardableResult
   func publish(_ model: BrowserModel) -> Item? {
-    guard lives(model) else { return nil }
+    guard exists(model) else { return nil }
     return browserList.put(model.id, model.json, owner: model.peer.owner, facets: model.facets)
   }
 

@@ -40,7 +40,7 @@ extension Core {
 
   @discardableResult
   func publish(_ model: ComparisonModel, in session: SessionModel) -> Item? {
-    guard lives(model, in: session) else { return nil }
+    guard exists(model, in: session) else { return nil }
     return session.comparisons.put(
       model.id, model.json, owner: session.owner,
       facets: ["peer": model.member.peer.text, "state": model.state.rawValue])

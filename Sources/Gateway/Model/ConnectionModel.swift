@@ -49,7 +49,7 @@ extension Core {
 
   @discardableResult
   private func publish(_ connection: ConnectionModel, in session: SessionModel) -> Item? {
-    guard lives(connection, in: session) else { return nil }
+    guard exists(connection, in: session) else { return nil }
     return session.connections.put(
       connection.id, connection.json, owner: session.owner,
       facets: ["peer": connection.peer, "state": connection.state.rawValue])

@@ -120,7 +120,7 @@ extension Core {
         .invalidParameter, "names like 'm12' are those of messages that were given none: take another",
         field: "message", rule: "reserved")
     }
-    return try await history.names.take(name) {
+    return try await history.names.withLock(name) {
       if let item = try await history.item(name) { return (item, false) }
       return (try await send(call, in: model, named: name), true)
     }

@@ -65,7 +65,7 @@ extension Core {
 
   /// Counts a resource again; a removed one uses nothing.
   func recount(_ resource: ResourceModel, in session: SessionModel) {
-    if lives(resource, in: session) { count(resource, of: session.owner) }
+    if exists(resource, in: session) { count(resource, of: session.owner) }
   }
 
   /// Reserves quota and disk space for an upload's bytes before they are written, so that concurrent uploads stay

@@ -125,7 +125,7 @@ extension Core {
   /// Publishes an invitation that the store has already.
   @discardableResult
   func show(_ invitation: InvitationModel) -> Item? {
-    guard lives(invitation) else { return nil }
+    guard exists(invitation) else { return nil }
     return invitationList.put(invitation.id, invitation.json, owner: invitation.peer.owner, facets: invitation.facets)
   }
 
@@ -174,7 +174,7 @@ extension Core {
       } else {
         session = try await openSession(of: model.peer, SessionParameters())
         // Nothing else needs this session.
-        guard lives(model) else { return remove(session) }
+        guard exists(model) else { return remove(session) }
         model.session = session.id
       }
       try await invitation.accept(with: session.session)

@@ -49,7 +49,7 @@ extension Core {
 
   @discardableResult
   func publish(_ peer: PeerModel) -> Item? {
-    guard lives(peer) else { return nil }
+    guard exists(peer) else { return nil }
     return peerList.put(peer.id, peer.json, owner: peer.owner, facets: ["lifetime": peer.lifetime.rawValue])
   }
 

@@ -148,7 +148,7 @@ final class ResourceModel {
 extension Core {
   @discardableResult
   func publish(_ resource: ResourceModel, in session: SessionModel) -> Item? {
-    guard lives(resource, in: session) else { return nil }
+    guard exists(resource, in: session) else { return nil }
     count(resource, of: session.owner)
     keep(resource, in: session)
     return session.resources.put(

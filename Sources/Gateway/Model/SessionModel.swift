@@ -155,7 +155,7 @@ extension Core {
 
   func openSession(of peer: PeerModel, _ parameters: SessionParameters) async throws -> SessionModel {
     let reservation = try reserve(.sessions(peer.id))
-    defer { reservation.giveBack() }
+    defer { reservation.release() }
     var options = SessionOptions()
     options.encryption = parameters.encryption
     options.peersMax = parameters.maxPeers
@@ -168,7 +168,7 @@ extension Core {
     var isOpen = false
     defer { if !isOpen { releaseQuota(retention, of: peer.owner) } }
     let session = try await peer.peer.openSession(options)
-    guard lives(peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
+    guard exists(peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
     let now = Timestamp.now
     let stored = StoredSession(
       id: session.id.text, host: host.id.text, peer: peer.id, settings: [], created: now.milliseconds,
@@ -177,11 +177,11 @@ extension Core {
     let model = SessionModel(
       session, peer, parameters, retention, history, at: now, makeCollection, datagrams: datagramCollection)
     sessions[model.id] = model
-    reservation.giveBack()
+    reservation.release()
     isOpen = true
     if isDurable(peer) { model.stored = stored }
     await keep(model)
-    guard lives(model) else { throw Problem(.gone, "the peer was removed meanwhile") }
+    guard exists(model) else { throw Problem(.gone, "the peer was removed meanwhile") }
     begin(model)
     publishEvent("sessionOpened", about: model.path, model.owner)
     return model
@@ -214,7 +214,7 @@ extension Core {
 
   @discardableResult
   func publish(_ session: SessionModel) -> Item? {
-    guard lives(session) else { return nil }
+    guard exists(session) else { return nil }
     var facets = ["peer": session.peer.id]
     facets["adhoc"] = session.adhoc
     return sessionList.put(session.id, session.json, owner: session.owner, facets: facets)
@@ -367,7 +367,7 @@ extension Core {
   static let goneMembersMax = 256
 
   func publish(_ known: MemberModel, in model: SessionModel) {
-    guard lives(known, in: model) else { return }
+    guard exists(known, in: model) else { return }
     let json = known.json(isVerified: host.knownPeer(known.member.peer) != nil)
     model.members.put(
       known.member.id.text, json, owner: model.owner,

@@ -46,7 +46,7 @@ final class StreamModel {
 extension Core {
   @discardableResult
   func publish(_ stream: StreamModel, in session: SessionModel) -> Item? {
-    guard lives(stream, in: session) else { return nil }
+    guard exists(stream, in: session) else { return nil }
     return session.streams.put(
       stream.id, stream.json, owner: session.owner,
       facets: ["state": stream.state.rawValue, "direction": stream.isIncoming ? "incoming" : "outgoing"])

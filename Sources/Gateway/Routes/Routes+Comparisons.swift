@@ -43,7 +43,7 @@ extension Routes {
       begun.number = try await session.session.beginComparison(with: member.peer)
     } catch {
       // The other side may have begun one meanwhile.
-      if core.lives(begun, in: session) {
+      if core.exists(begun, in: session) {
         session.comparisonModels[member.id.text] = nil
         session.comparisons.remove(member.id.text)
       }

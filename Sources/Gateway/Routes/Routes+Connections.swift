@@ -50,7 +50,7 @@ extension Routes {
       throw Problem(.invalidParameter, "\(QuotedText.of(name)) is no peer ID", field: "peer", rule: "peerID")
     }
     let reservation = try core.reserve(.connections(session.id))
-    defer { reservation.giveBack() }
+    defer { reservation.release() }
     let attempt: Attempt
     do {
       attempt = try await session.session.beginConnecting(to: peer, with: data, timeout: timeout)

@@ -97,7 +97,7 @@ extension Routes {
     let lifetime = try fields.word("lifetime", of: PeerModel.Lifetime.self) ?? .stored
     try fields.end()
     let reservation = try core.reserve(.peers(client.id))
-    defer { reservation.giveBack() }
+    defer { reservation.release() }
     let (key, time) = (SigningKey(), Timestamp.now)
     let peer: Peer
     do {
@@ -150,7 +150,7 @@ extension Routes {
       throw Problem(.invalidParameter, "the session belongs to another of your peers", field: "session")
     }
     let reservation = try core.reserve(.advertisers(peer.id))
-    defer { reservation.giveBack() }
+    defer { reservation.release() }
     try core.requireDiskSpace(for: peer, "begun")
     var opened: SessionModel?
     if invitations == .adhoc, session == nil {
@@ -160,7 +160,7 @@ extension Routes {
     let model = AdvertiserModel(peer, type, info, invitations, session: session, until: until)
     do {
       try await begin(model, core)
-      reservation.giveBack()
+      reservation.release()
     } catch {
       if let opened { core.remove(opened) }
       throw error
@@ -216,7 +216,7 @@ extension Routes {
     let until = try fields.word("until", of: Until.self) ?? .stopped
     try fields.end()
     let reservation = try core.reserve(.browsers(peer.id))
-    defer { reservation.giveBack() }
+    defer { reservation.release() }
     try core.requireDiskSpace(for: peer, "begun")
     let browser: Browser
     do {
@@ -224,10 +224,10 @@ extension Routes {
     } catch {
       throw Problem(error, field: "serviceType", rule: "P-ADV-1")
     }
-    guard core.lives(peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
+    guard core.exists(peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
     let model = BrowserModel(peer, browser, until) { core.collection($0) }
     core.begin(model)
-    reservation.giveBack()
+    reservation.release()
     core.keep(model)
     await core.waitForWrites(of: peer)
     return .created(try core.publish(model).orGone("browser"), at: model.path)

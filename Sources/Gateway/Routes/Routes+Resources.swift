@@ -155,7 +155,7 @@ extension Routes {
       core, pieceMax: UploadFile.pieceMax, unit: Pages.bytes, at: model.uploaded,
       .init(
         admit: { (count) throws(Problem) in
-          guard core.lives(model, in: session) else { throw .goneResource }
+          guard core.exists(model, in: session) else { throw .goneResource }
           try core.checkRoom(for: model, upTo: model.uploaded + UInt64(count), of: session.owner)
           core.reserveQuota(for: model, upTo: model.uploaded + UInt64(count), in: session)
         },
@@ -225,7 +225,7 @@ extension Routes {
       if isGone { return }
       exchange.onAbort = nil
       do {
-        guard core.lives(model, in: session) else { throw Problem.goneResource }
+        guard core.exists(model, in: session) else { throw Problem.goneResource }
         try file(digest.get()).send(call, exchange, in: core)
       } catch {
         core.respond(Problem(wrapping: error), to: exchange)
@@ -242,7 +242,7 @@ extension Core {
     syncsUnderWay += 1
     defer { syncsUnderWay -= 1 }
     try await host.onDisk { try file.sync() }
-    guard let session = sessions[session], lives(model, in: session), model.path == file.path else { return }
+    guard let session = sessions[session], exists(model, in: session), model.path == file.path else { return }
     if uploaded > model.uploadedDurably { (model.uploadedDurably, model.record.synced) = (uploaded, part) }
     publish(model, in: session)
   }
@@ -252,7 +252,7 @@ extension Core {
     guard let model = sessions[place]?.resourceModels[id], let path = model.path, !model.record.restored.isEmpty,
       try await !host.has(model.record.restored, in: path)
     else { return }
-    guard let session = sessions[place], lives(model, in: session), model.path == path else {
+    guard let session = sessions[place], exists(model, in: session), model.path == path else {
       throw Problem.goneResource
     }
     damagedFileCount += 1

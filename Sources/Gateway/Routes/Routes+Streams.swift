@@ -52,7 +52,7 @@ extension Routes {
     let member = try core.member(fields.needText("to"), in: session)
     try fields.end()
     let reservation = try core.reserve(.streams(session.id))
-    defer { reservation.giveBack() }
+    defer { reservation.release() }
     let writer = try await session.session.openStream(name, to: member)
     let model = StreamModel(.outgoing(writer), name, member, at: Timestamp.now)
     let (id, place) = (model.id, session.id)

@@ -234,9 +234,9 @@ final class RaceScenario: @unchecked Sendable {
       if core.diskUse[owner] != bytes {
         broken(.quotas, "\(core.diskUse[owner]) bytes are counted, and \(bytes) were uploaded")
       }
-      if !core.reserved.isEmpty { broken(.reservations, "reserved for nothing: \(core.reserved)") }
+      if !core.quotaReservations.isEmpty { broken(.reservations, "reserved for nothing: \(core.quotaReservations)") }
       if !core.uploads.isEmpty { broken(.reservations, "\(core.uploads.count) uploads go on without a client") }
-      if !core.changes.names.isEmpty { broken(.reservations, "\(core.changes.names) are still changed") }
+      if !core.changeLocks.names.isEmpty { broken(.reservations, "\(core.changeLocks.names) are still changed") }
     }
     try checkStore()
   }

@@ -131,8 +131,8 @@ final class SteppedGateway: @unchecked Sendable {
     return onLoop { core in
       Stuck(
         description: "\(reason); clients that wait: \(waiting); threads with jobs: \(busy); "
-          + "uploads: \(core.uploads.count); places reserved: \(core.reserved.count); "
-          + "changes under way: \(core.changes.names.sorted())")
+          + "uploads: \(core.uploads.count); places reserved: \(core.quotaReservations.count); "
+          + "changes under way: \(core.changeLocks.names.sorted())")
     }
   }
 

@@ -1,7 +1,7 @@
 /// A lock for each name: changes of the same thing run one after the other, in the order of the requests.
 ///
 /// Law: a caller is queued before the first `await`, so that no two changes of a thing begin from the same state of it.
-final class Turns {
+final class NamedLocks {
   /// Waiting callers by name; empty where one holds the lock and nobody waits.
   private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
 
@@ -9,18 +9,18 @@ final class Turns {
   var names: [String] { Array(waiting.keys) }
 
   /// Runs a body when its turn has come.
-  func take<Result>(_ name: String, _ body: () async throws -> Result) async rethrows -> Result {
-    await begin(name)
-    defer { end(name) }
+  func withLock<Result>(_ name: String, _ body: () async throws -> Result) async rethrows -> Result {
+    await lock(name)
+    defer { unlock(name) }
     return try await body()
   }
 
-  private func begin(_ name: String) async {
+  private func lock(_ name: String) async {
     guard let others = waiting[name] else { return waiting[name] = [] }
     await withCheckedContinuation { waiting[name] = others + [$0] }
   }
 
-  private func end(_ name: String) {
+  private func unlock(_ name: String) {
     guard let others = waiting[name], let next = others.first else { return waiting[name] = nil }
     waiting[name] = Array(others.dropFirst())
     next.resume()

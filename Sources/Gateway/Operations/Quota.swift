@@ -1,5 +1,5 @@
 /// A kind of thing whose number is limited for each owner.
-enum Allotment: Hashable {
+enum Quota: Hashable {
   case peers(ClientID)
   /// Limits of a peer.
   case advertisers(String)
@@ -17,25 +17,25 @@ enum Allotment: Hashable {
 /// making has failed. So existing things and things being made together never exceed the limit.
 extension Core {
   /// Reserves a place for one more, until it is released.
-  func reserve(_ allotment: Allotment) throws(Problem) -> Reservation {
-    try checkPlace(allotment)
+  func reserve(_ quota: Quota) throws(Problem) -> Reservation {
+    try checkPlace(quota)
     if options.sabotage.contains(.reservesNothing) { return Reservation {} }
-    reserved[allotment, default: 0] += 1
+    quotaReservations[quota, default: 0] += 1
     return Reservation { [unowned self] in
-      let count = reserved[allotment, default: 1]
-      reserved[allotment] = count > 1 ? count - 1 : nil
+      let count = quotaReservations[quota, default: 1]
+      quotaReservations[quota] = count > 1 ? count - 1 : nil
     }
   }
 
   /// Checks the limit for a thing that is made in the same turn.
-  func checkPlace(_ allotment: Allotment) throws(Problem) {
-    let (count, countMax, rule) = (count(of: allotment), limit(of: allotment), allotment.rule)
-    if count + reserved[allotment, default: 0] < countMax { return }
-    throw Problem(.tooMany, allotment.refusal(count, countMax), rule: rule, limit: countMax)
+  func checkPlace(_ quota: Quota) throws(Problem) {
+    let (count, countMax, rule) = (count(of: quota), limit(of: quota), quota.rule)
+    if count + quotaReservations[quota, default: 0] < countMax { return }
+    throw Problem(.tooMany, quota.refusal(count, countMax), rule: rule, limit: countMax)
   }
 
-  private func count(of allotment: Allotment) -> Int {
-    switch allotment {
+  private func count(of quota: Quota) -> Int {
+    switch quota {
     case .peers(let client): peers.values.count { $0.owner == .client(client) }
     case .advertisers(let peer): advertisers.values.count { $0.peer.id == peer }
     case .browsers(let peer): browsers.values.count { $0.peer.id == peer }
@@ -46,8 +46,8 @@ extension Core {
     }
   }
 
-  private func limit(of allotment: Allotment) -> Int {
-    switch allotment {
+  private func limit(of quota: Quota) -> Int {
+    switch quota {
     case .peers: options.limits.peersPerClient
     case .advertisers: options.limits.advertisersPerPeer
     case .browsers: options.limits.browsersPerPeer
@@ -68,10 +68,10 @@ final class Reservation {
   }
 
   /// Releases the place, once: an existing thing counts itself.
-  func giveBack() { end.take()?() }
+  func release() { end.take()?() }
 }
 
-extension Allotment {
+extension Quota {
   fileprivate var rule: String {
     switch self {
     case .peers: "peers"
