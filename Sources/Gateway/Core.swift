@@ -82,10 +82,10 @@ final class Core {
   /// Disk use by the messages that sessions may keep, for each owner.
   var historyUse = DiskUse()
   var freeDiskSpace: FreeDiskSpace
-  var lastDeed = 0
-  var lastStoredDeed = 0
+  var lastAuditNumber = 0
+  var lastStoredAuditNumber = 0
   /// The kept audit entries by the kind of their actor, in order.
-  var deedsKept: [String: ArraySlice<Int>] = [:]
+  var auditNumbers: [String: ArraySlice<Int>] = [:]
   /// Uploads that are under way.
   var uploads: [UInt64: Upload] = [:]
   /// The number of uploads that are being synced to the disk.

@@ -45,7 +45,7 @@ extension Core {
     eventList.removeAll(of: .client(id))
     forget(id)
     presence.forget(id)
-    forgetDeeds(of: id)
+    removeAuditEntries(of: id)
     publishEvent("revoked", about: "/v1/clients/\(id)", .operators)
   }
 }

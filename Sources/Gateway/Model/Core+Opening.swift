@@ -55,9 +55,11 @@ extension Core {
 
   /// Restores clients of earlier runs, and their peers.
   private func restore() async throws {
-    let (stored, carried, deeds) = try await store.perform { (try $0.clients(), try $0.peers(), try $0.auditEntries()) }
+    let (stored, carried, auditEntries) = try await store.perform {
+      (try $0.clients(), try $0.peers(), try $0.auditEntries())
+    }
     clients.restore(stored)
-    restoreAudit(deeds)
+    restoreAudit(auditEntries)
     for client in clients.clients.values.sorted(by: { $0.createdAt < $1.createdAt }) { show(client) }
     for peer in carried {
       guard let key = SigningKey(seed: peer.seed) else { continue }

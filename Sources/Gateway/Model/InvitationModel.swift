@@ -68,7 +68,7 @@ final class InvitationModel {
   }
 
   /// The audit entry's members: the peer, and its session.
-  var deed: [JSON.Member] {
+  var auditMembers: [JSON.Member] {
     [.init("peer", .text(remote)), .init("session", session.map(JSON.text) ?? .null)].filter { $0.value != .null }
   }
 
@@ -165,7 +165,7 @@ extension Core {
   }
 
   /// Accepts into the session that it names, or a new one.
-  func accept(_ id: String, as actor: Actor) async {
+  func accept(_ id: String, as actor: AuditActor) async {
     guard let model = invitations[id], let invitation = model.takeInvitation() else { return }
     do {
       let session: SessionModel
@@ -179,7 +179,7 @@ extension Core {
       }
       try await invitation.accept(with: session.session)
       settle(id, .accepted)
-      audit(.accepted, about: model.path, by: actor, model.deed)
+      audit(.accepted, about: model.path, by: actor, model.auditMembers)
     } catch {
       settle(id, .failed, Problem(wrapping: error))
     }

@@ -271,7 +271,7 @@ extension Core {
     }
   }
 
-  func accept(_ model: ResourceModel, in session: SessionModel, as actor: Actor) throws(Problem) {
+  func accept(_ model: ResourceModel, in session: SessionModel, as actor: AuditActor) throws(Problem) {
     guard let incoming = model.incoming, model.state == .offered else { return }
     try checkRoom(for: model.size ?? 1, of: session.owner)
     model.state = .transferring

@@ -433,14 +433,14 @@ extension Core {
   }
 
   /// Decides by the session's rule.
-  private func decide(_ decision: TrustDecision, _ deed: Deed, in model: SessionModel) async {
-    audit(deed, of: decision.member, in: model)
-    if deed == .accepted { try? await decision.admit() } else { try? await decision.refuse() }
+  private func decide(_ decision: TrustDecision, _ action: AuditAction, in model: SessionModel) async {
+    audit(action, of: decision.member, in: model)
+    if action == .accepted { try? await decision.admit() } else { try? await decision.refuse() }
   }
 
-  private func audit(_ deed: Deed, of member: Member, in model: SessionModel) {
+  private func audit(_ action: AuditAction, of member: Member, in model: SessionModel) {
     audit(
-      deed, about: "\(model.members.path)/\(member.id.text)", by: .rule(of: model.owner),
+      action, about: "\(model.members.path)/\(member.id.text)", by: .rule(of: model.owner),
       [.init("peer", .text(member.peer.text)), .init("session", .text(model.id))])
   }
 }

@@ -8,7 +8,7 @@ internal import Store
 /// the entries of a client. Clients are named by ID, not by name: the ID of a deleted client identifies nobody any
 /// more.
 extension Core {
-  enum Deed: String, CaseIterable {
+  enum AuditAction: String, CaseIterable {
     /// A client was paired, or its token was revoked.
     case paired, revoked
     /// A decision on a request from nearby: to join a session, to send a file, to be trusted.
@@ -17,17 +17,17 @@ extension Core {
     case trusted, distrusted
 
     /// Whether an entry is removed with its client, as its things are.
-    var isOwn: Bool { self == .accepted || self == .declined }
+    var endsWithClient: Bool { self == .accepted || self == .declined }
   }
 
-  enum Actor {
+  enum AuditActor {
     case client(ClientID)
     /// A rule that was set for a thing of this owner: an advertiser or a session that accepts.
     case rule(of: Owner)
     /// Somebody on the gateway's machine.
     case machine
 
-    fileprivate var word: ActorKind {
+    fileprivate var word: AuditActorKind {
       switch self {
       case .client: .client
       case .rule: .rule
@@ -43,54 +43,57 @@ extension Core {
     }
   }
 
-  enum ActorKind: String, CaseIterable { case client, rule, machine }
+  enum AuditActorKind: String, CaseIterable { case client, rule, machine }
 
   /// The limit for each kind of actor.
-  static let deedsMax = 2_048
+  static let auditEntriesMax = 2_048
 
   /// An entry that has its number, and is neither stored nor published yet.
-  struct NewDeed {
+  struct NewAuditEntry {
     let row: StoredAuditEntry
-    fileprivate let deed: Deed
+    fileprivate let action: AuditAction
     fileprivate let path: String
     fileprivate let entry: [JSON.Member]
   }
 
-  func audit(_ deed: Deed, about path: String, by actor: Actor, _ members: [JSON.Member] = []) {
-    let new = number(deed, about: path, by: actor, members)
+  func audit(_ action: AuditAction, about path: String, by actor: AuditActor, _ members: [JSON.Member] = []) {
+    let new = number(action, about: path, by: actor, members)
     // If the disk is full, the entry is in the log all the same.
     _ = store.enqueue({ [row = new.row] in try $0.add(row) }, answer: { _ in })
     report(new)
   }
 
   /// Numbers an entry for a caller that stores it in the transaction of the action itself.
-  func number(_ deed: Deed, about path: String, by actor: Actor, _ members: [JSON.Member] = []) -> NewDeed {
-    lastDeed += 1
+  func number(_ action: AuditAction, about path: String, by actor: AuditActor, _ members: [JSON.Member] = [])
+    -> NewAuditEntry
+  {
+    lastAuditNumber += 1
     var entry: [JSON.Member] = [
-      .init("id", .text(String(lastDeed))), .init("at", .text(Timestamp.now.description)),
-      .init("deed", .text(deed.rawValue)), .init("about", .text(path)), .init("by", .text(actor.word.rawValue)),
+      .init("id", .text(String(lastAuditNumber))), .init("at", .text(Timestamp.now.description)),
+      .init("deed", .text(action.rawValue)), .init("about", .text(path)), .init("by", .text(actor.word.rawValue)),
     ]
     if let client = actor.client { entry.append(.init("client", .text(client.text))) }
     entry += members
-    return NewDeed(
-      row: StoredAuditEntry(number: lastDeed, entry: JSON.object(entry).bytes), deed: deed, path: path, entry: entry)
+    return NewAuditEntry(
+      row: StoredAuditEntry(number: lastAuditNumber, entry: JSON.object(entry).bytes), action: action, path: path,
+      entry: entry)
   }
 
-  func report(_ new: NewDeed) {
+  func report(_ new: NewAuditEntry) {
     let entry = JSON.object(new.entry)
     show(new.row, entry)
-    trimDeeds(of: entry["by"]?.text ?? "")
+    trimAuditEntries(of: entry["by"]?.text ?? "")
     log(
-      .info, for: .operator, new.deed.rawValue, "\(new.path) was \(new.deed.rawValue)",
+      .info, for: .operator, new.action.rawValue, "\(new.path) was \(new.action.rawValue)",
       new.entry.dropFirst(2).map { .init($0.name, .text($0.value.text ?? $0.value.line)) })
   }
 
   /// Returns when all entries until now would survive a power cut.
   func audited() async {
-    let last = lastDeed
-    if lastStoredDeed >= last { return }
+    let last = lastAuditNumber
+    if lastStoredAuditNumber >= last { return }
     _ = try? await store.perform { _ in }
-    lastStoredDeed = max(lastStoredDeed, last)
+    lastStoredAuditNumber = max(lastStoredAuditNumber, last)
   }
 
   /// Restores the entries from before this start.
@@ -98,19 +101,21 @@ extension Core {
     for row in rows {
       if let entry = try? JSON(parsing: row.entry) { show(row, entry) }
     }
-    lastDeed = rows.last?.number ?? 0
-    lastStoredDeed = lastDeed
+    lastAuditNumber = rows.last?.number ?? 0
+    lastStoredAuditNumber = lastAuditNumber
     // Entries of clients that were removed while this gateway was being killed.
     let gone = Set(auditList.seen(by: .console).compactMap { $0.facets["client"] }).filter {
       clients.clients[ClientID(text: $0)] == nil
     }
-    for client in gone { forgetDeeds(of: ClientID(text: client)) }
+    for client in gone { removeAuditEntries(of: ClientID(text: client)) }
   }
 
   /// Removes a client's actions with its own things; its pairing and revocation stay.
-  func forgetDeeds(of client: ClientID) {
+  func removeAuditEntries(of client: ClientID) {
     for item in Array(auditList.seen(by: .console, where: ["client": client.text])) {
-      if item.facets["deed"].flatMap(Deed.init)?.isOwn == true { removeDeed(item.id, by: item.facets["by"] ?? "") }
+      if item.facets["deed"].flatMap(AuditAction.init)?.endsWithClient == true {
+        removeAuditEntry(item.id, by: item.facets["by"] ?? "")
+      }
     }
   }
 
@@ -118,18 +123,18 @@ extension Core {
     var facets: [String: String] = [:]
     for name in ["deed", "by", "client"] { facets[name] = entry[name]?.text }
     auditList.put(String(row.number), written: row.entry, owner: .operators, facets: facets)
-    deedsKept[facets["by"] ?? "", default: []].append(row.number)
+    auditNumbers[facets["by"] ?? "", default: []].append(row.number)
   }
 
-  private func trimDeeds(of kind: String) {
-    while let numbers = deedsKept[kind], numbers.count > Self.deedsMax, let oldest = numbers.first {
-      removeDeed(String(oldest), by: kind)
+  private func trimAuditEntries(of kind: String) {
+    while let numbers = auditNumbers[kind], numbers.count > Self.auditEntriesMax, let oldest = numbers.first {
+      removeAuditEntry(String(oldest), by: kind)
     }
   }
 
-  private func removeDeed(_ id: String, by kind: String) {
+  private func removeAuditEntry(_ id: String, by kind: String) {
     guard let number = Int(id) else { return }
-    deedsKept[kind]?.removeAll { $0 == number }
+    auditNumbers[kind]?.removeAll { $0 == number }
     auditList.remove(id)
     _ = store.enqueue({ try $0.removeAuditEntry(number) }, answer: { _ in })
   }

@@ -47,7 +47,7 @@ extension Core {
       // History and retention.
       ("changes", channel.changesMax), ("changesBytes", channel.changesBytesMax), ("events", Self.eventsMax),
       ("invitations", Self.invitationsMax), ("invitationsBytes", Self.invitationBytesMax),
-      ("auditEntries", Self.deedsMax), ("idempotencyKeys", Idempotency.answersMax),
+      ("auditEntries", Self.auditEntriesMax), ("idempotencyKeys", Idempotency.answersMax),
       ("idempotencyBytes", Idempotency.bytesMax), ("idempotencyKeyBytes", Idempotency.keyBytesMax),
       ("idempotencySeconds", Idempotency.keptFor.wholeSeconds), ("storeQueue", Writer.queueMax),
       // WebSockets.

@@ -49,7 +49,9 @@ extension Routes {
     Route(.get, "/v1/clients/{client}/export", .role(.viewer), .live(export)),
     Route(
       .get, "/v1/audit", .role(.operator),
-      .collection(facets: [Facet("deed", of: Core.Deed.self), Facet("by", of: Core.ActorKind.self), "client"]) {
+      .collection(facets: [
+        Facet("deed", of: Core.AuditAction.self), Facet("by", of: Core.AuditActorKind.self), "client",
+      ]) {
         core, _ in
         core.auditList
       }),
@@ -99,7 +101,7 @@ extension Routes {
     let paired = Result { try core.clients.pair(code, name: name, over: call.connection) }
     core.refreshCodes()
     let (client, token, spent) = try paired.get()
-    try await core.keep(client, letInBy: spent.maker.map(Core.Actor.client) ?? .machine)
+    try await core.keep(client, letInBy: spent.maker.map(Core.AuditActor.client) ?? .machine)
     core.meters.paired()
     core.publishEvent("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
     var members: [JSON.Member] = [
@@ -192,12 +194,12 @@ extension Core {
   private static let watchInterval: Duration = .seconds(60)
 
   /// Stores a client together with its audit entry; if that fails, the client is removed.
-  func keep(_ client: Clients.Client, letInBy actor: Actor) async throws {
-    let deed = number(
+  func keep(_ client: Clients.Client, letInBy actor: AuditActor) async throws {
+    let action = number(
       .paired, about: "/v1/clients/\(client.id)", by: actor,
       [.init("role", .text(client.role.rawValue)), .init("scopes", client.scopes.json)])
     do {
-      try await store.perform { [stored = client.stored, row = deed.row] in
+      try await store.perform { [stored = client.stored, row = action.row] in
         try $0.add(stored)
         try $0.add(row)
       }
@@ -209,7 +211,7 @@ extension Core {
       throw Problem(.gone, "this client was deleted meanwhile: pair anew")
     }
     show(client)
-    report(deed)
+    report(action)
   }
 }
 

@@ -96,7 +96,7 @@ extension Routes {
       let invitation = model.takeInvitation()
       core.settle(model.id, .declined)
       await invitation?.decline()
-      core.audit(.declined, about: model.path, by: .client(client.id), model.deed)
+      core.audit(.declined, about: model.path, by: .client(client.id), model.auditMembers)
     case (.cancelled, false):
       model.task?.cancel()
       core.settle(model.id, .cancelled)

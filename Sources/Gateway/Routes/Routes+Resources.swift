@@ -72,7 +72,7 @@ extension Routes {
         field: "state")
     }
     try core.requireDiskSpace(for: session.peer, toAnswer: answer == .accepted)
-    let actor = Core.Actor.client(try call.need().id)
+    let actor = Core.AuditActor.client(try call.need().id)
     switch answer {
     case .accepted: try core.accept(model, in: session, as: actor)
     case .declined:

@@ -118,7 +118,7 @@ extension Routes {
 
 extension Core {
   /// Records an audit entry about the path's target, by the caller.
-  fileprivate func audit(_ deed: Deed, _ call: Call) throws(Problem) {
-    audit(deed, about: call.target, by: .client(try call.need().id))
+  fileprivate func audit(_ action: AuditAction, _ call: Call) throws(Problem) {
+    audit(action, about: call.target, by: .client(try call.need().id))
   }
 }
