@@ -32,7 +32,7 @@ final class Core {
   weak var front: Front?
   /// The handler of its requests, as long as there is a front.
   weak var service: Service?
-  var pairingDesk: PairingDesk?
+  var controlSocket: LocalControlSocket?
   var discoveryTrouble: (cause: String, cure: String)?
   /// Another host with this one's key, if one was met.
   var conflict: HostID?

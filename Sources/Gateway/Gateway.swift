@@ -102,7 +102,7 @@ public actor Gateway {
     }
     core.front = front
     network.acceptor = front
-    try core.openPairingDesk()
+    try core.openControlSocket()
     core.log(
       .info, for: .operator, "started", "the gateway is up",
       [
@@ -147,7 +147,7 @@ public actor Gateway {
   /// Stops the gateway. A durable gateway does not leave its sessions: they resume when it is started again.
   public func stop() async {
     await scrubber?.stop()
-    core?.pairingDesk = nil
+    core?.controlSocket = nil
     core?.isStopping = true
     core?.sockets.closeAll(.restart, "the gateway stops: come back")
     if core?.sessionStore.isDurable == true { await host.suspend() } else { await host.stop() }

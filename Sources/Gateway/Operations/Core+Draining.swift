@@ -29,7 +29,7 @@ extension Core {
   func drain(within time: Duration) async {
     if isDraining { return }
     isDraining = true
-    pairingDesk = nil
+    controlSocket = nil
     host.network?.closePort()
     sockets.closeChannels(.restart, "the gateway stops: come back")
     release()

@@ -6,7 +6,7 @@ internal import Store
 /// A reset for an operator whose token is lost, or known to others: on the gateway's own machine it revokes the tokens,
 /// and offers a new pairing code.
 public struct AdminReset: Hashable, Sendable {
-  public enum Whose: String, Sendable {
+  public enum Target: String, Sendable {
     /// Clients that may let others in: operators and admins.
     case operators
     case everybody
@@ -20,24 +20,24 @@ public struct AdminReset: Hashable, Sendable {
   public let ticket: PairingTicket?
 
   /// Asks the running gateway, or changes the store of a stopped one. It blocks until the answer.
-  public static func run(in folder: String, _ whose: Whose) async throws(PairingFailure) -> AdminReset {
+  public static func run(in folder: String, _ target: Target) async throws(PairingFailure) -> AdminReset {
     do throws(PairingFailure) {
-      let json = try PairingTicket.answer(to: ["reset": .text(whose.rawValue)], in: folder)
+      let json = try PairingTicket.answer(to: ["reset": .text(target.rawValue)], in: folder)
       guard case .integer(let count)? = json["count"] else {
         throw .failed("the gateway gave no answer that is understood: it may be of another version")
       }
       return AdminReset(count: Int(count), ticket: try PairingTicket(json))
     } catch {
       guard case .nobody = error else { throw error }
-      return AdminReset(count: try await removeStored(folder, whose), ticket: nil)
+      return AdminReset(count: try await removeStored(folder, target), ticket: nil)
     }
   }
 
-  private static func removeStored(_ folder: String, _ whose: Whose) async throws(PairingFailure) -> Int {
+  private static func removeStored(_ folder: String, _ target: Target) async throws(PairingFailure) -> Int {
     let writer = try Gateway.openStoredDatabase(in: folder)
     do {
       let count = try await writer.perform { database in
-        let stored = try database.clients().filter { Role(rawValue: $0.role).map(whose.covers) ?? true }
+        let stored = try database.clients().filter { Role(rawValue: $0.role).map(target.covers) ?? true }
         for client in stored { try database.removeClient(client.id) }
         return stored.count
       }
@@ -51,18 +51,18 @@ public struct AdminReset: Hashable, Sendable {
 
 extension Core {
   /// Revokes these tokens; returns once that would survive a power cut.
-  func reset(_ whose: AdminReset.Whose) async throws -> JSON {
-    let covered = clients.clients.values.filter { whose.covers($0.role) }
+  func reset(_ target: AdminReset.Target) async throws -> JSON {
+    let covered = clients.clients.values.filter { target.covers($0.role) }
     for client in covered {
       try await revoke(client.id)
       audit(.revoked, about: "/v1/clients/\(client.id)", by: .machine)
     }
     await audited()
-    for code in clients.openCodes where whose.covers(code.role) { _ = clients.revokeCode(code.id) }
+    for code in clients.openCodes where target.covers(code.role) { _ = clients.revokeCode(code.id) }
     refreshCodes()
     log(
       .warning, for: .operator, "reset", "tokens were ended on the machine itself",
-      [.init("count", .number(covered.count)), .init("whose", .text(whose.rawValue))])
+      [.init("count", .number(covered.count)), .init("whose", .text(target.rawValue))])
     guard case .object(let members) = try makeTicket(Role.operator.rawValue).json else { return [:] }
     return .object(members + [.init("count", .number(covered.count))])
   }

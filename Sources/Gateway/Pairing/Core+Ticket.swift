@@ -19,14 +19,14 @@ extension Core {
   }
 
   /// Opens the local socket for `vicinity pair`, `vicinity admin` and `vicinity backup`.
-  func openPairingDesk() throws(Problem) {
+  func openControlSocket() throws(Problem) {
     do throws(SystemError) {
-      pairingDesk = try PairingDesk(in: options.folder, on: reactor) {
+      controlSocket = try LocalControlSocket(in: options.folder, on: reactor) {
         [unowned self] (question, number) throws(Problem) in
         var fields = try Fields(question)
-        if let whose = try fields.text("reset") {
+        if let target = try fields.text("reset") {
           try fields.end()
-          try reset(whose, for: number)
+          try reset(target, for: number)
           return nil
         }
         if let place = try fields.text("backup") {
@@ -44,15 +44,15 @@ extension Core {
     }
   }
 
-  private func reset(_ whose: String, for visitor: UInt64) throws(Problem) {
-    guard let whose = AdminReset.Whose(rawValue: whose) else {
-      throw Problem(.invalidParameter, "tokens of \(QuotedText.of(whose)) are none", field: "reset")
+  private func reset(_ target: String, for visitor: UInt64) throws(Problem) {
+    guard let target = AdminReset.Target(rawValue: target) else {
+      throw Problem(.invalidParameter, "tokens of \(QuotedText.of(target)) are none", field: "reset")
     }
-    answerLater(visitor) { try await $0.reset(whose) }
+    answerLater(visitor) { try await $0.reset(target) }
   }
 
   private func answerLater(_ visitor: UInt64, _ work: @escaping @Sendable (Core) async throws -> JSON) {
-    pairingDesk?.waits(visitor)
+    controlSocket?.cancelDeadline(of: visitor)
     start { core in
       let answer: JSON
       do {
@@ -60,7 +60,7 @@ extension Core {
       } catch {
         answer = ["problem": Problem(wrapping: error).json]
       }
-      core.pairingDesk?.say(answer, to: visitor)
+      core.controlSocket?.send(answer, to: visitor)
     }
   }
 }

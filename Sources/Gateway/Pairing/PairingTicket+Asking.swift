@@ -42,8 +42,8 @@ extension PairingTicket {
   }
 
   private static func ask(_ question: [UInt8], _ folder: String, _ timeout: Int) throws(SystemError) -> JSON {
-    let socket = try Descriptor.connected(toFolder: folder, named: PairingDesk.name, patience: timeout)
-    let answer = try socket.exchange(question, bytesMax: PairingDesk.lineBytesMax)
+    let socket = try Descriptor.connected(toFolder: folder, named: LocalControlSocket.name, patience: timeout)
+    let answer = try socket.exchange(question, bytesMax: LocalControlSocket.lineBytesMax)
     return (try? JSON(parsing: answer)) ?? .null
   }
 

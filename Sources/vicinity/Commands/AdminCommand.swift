@@ -18,7 +18,7 @@ enum AdminCommand {
 
   static func run(_ context: Context) async throws -> ExitCode {
     let folder = try ServeCommand.folder(context)
-    let whose: AdminReset.Whose = context.invocation.has("everybody") ? .everybody : .operators
+    let whose: AdminReset.Target = context.invocation.has("everybody") ? .everybody : .operators
     do throws(PairingFailure) {
       let reset = try await AdminReset.run(in: folder, whose)
       await context.printer.report(.reset(reset))

@@ -7,16 +7,16 @@ internal import Reactor
 ///
 /// One line of JSON each way. The kernel vouches that the program runs as this user or as root. It belongs to its
 /// reactor's thread.
-final class PairingDesk {
+final class LocalControlSocket {
   static let name = "pairing.socket"
   static let lineBytesMax = 1 << 10
-  private static let visitorsMax = 8
+  private static let connectionsMax = 8
   /// The time limit for a program's question.
-  private static let patience: Duration = .seconds(5)
+  private static let timeout: Duration = .seconds(5)
 
-  private final class Visitor {
+  private final class Connection {
     let socket: Descriptor
-    var said: [UInt8] = []
+    var received: [UInt8] = []
     var registration: Registration?
     var deadline: Timer?
 
@@ -27,12 +27,12 @@ final class PairingDesk {
 
   private let reactor: Reactor
   private let folder: String
-  /// Nil if the answer comes later, by `say`.
+  /// Nil if the answer comes later, by `send`.
   private let answer: (JSON, UInt64) throws(Problem) -> JSON?
   private let socket: Descriptor
   private var registration: Registration?
-  private var visitors: [UInt64: Visitor] = [:]
-  private var lastVisitor: UInt64 = 0
+  private var connections: [UInt64: Connection] = [:]
+  private var lastConnection: UInt64 = 0
 
   init(
     in folder: String, on reactor: Reactor, answer: @escaping (JSON, UInt64) throws(Problem) -> JSON?
@@ -46,67 +46,67 @@ final class PairingDesk {
   }
 
   deinit {
-    for visitor in visitors.values { letGo(visitor) }
+    for connection in connections.values { release(connection) }
     if let registration { reactor.deregister(registration) }
     _ = unlink("\(folder)/\(Self.name)")
   }
 
   private func accept() {
     // Programs beyond the limit try again; a failed accept is reported again in the next turn.
-    while visitors.count < Self.visitorsMax, let socket = try? socket.acceptLocal() { welcome(socket) }
+    while connections.count < Self.connectionsMax, let socket = try? socket.acceptLocal() { add(socket) }
     update()
   }
 
   private func update() {
     guard let registration else { return }
-    reactor.update(registration, to: visitors.count < Self.visitorsMax ? .readable : [])
+    reactor.update(registration, to: connections.count < Self.connectionsMax ? .readable : [])
   }
 
-  private func welcome(_ socket: consuming Descriptor) {
-    lastVisitor += 1
-    let number = lastVisitor
-    let visitor = Visitor(socket)
+  private func add(_ socket: consuming Descriptor) {
+    lastConnection += 1
+    let number = lastConnection
+    let connection = Connection(socket)
     guard
-      let registration = try? reactor.register(visitor.socket, for: .readable, { [unowned self] _ in hear(number) })
+      let registration = try? reactor.register(connection.socket, for: .readable, { [unowned self] _ in read(number) })
     else { return }
-    visitor.registration = registration
-    visitor.deadline = reactor.schedule(after: Self.patience) { [unowned self] in end(number) }
-    visitors[number] = visitor
+    connection.registration = registration
+    connection.deadline = reactor.schedule(after: Self.timeout) { [unowned self] in end(number) }
+    connections[number] = connection
   }
 
-  private func hear(_ number: UInt64) {
-    guard let visitor = visitors[number] else { return }
+  private func read(_ number: UInt64) {
+    guard let connection = connections[number] else { return }
     var count: Int?
     var room = [UInt8](repeating: 0, count: Self.lineBytesMax)
     do {
-      count = try room.withUnsafeMutableBytes { try visitor.socket.receive($0) }
+      count = try room.withUnsafeMutableBytes { try connection.socket.receive($0) }
     } catch {
       return end(number)
     }
     guard let count else { return }
-    visitor.said += room.prefix(count)
-    guard let line = visitor.said.firstIndex(of: UInt8(ascii: "\n")) else {
-      if count == 0 || visitor.said.count > Self.lineBytesMax { end(number) }
+    connection.received += room.prefix(count)
+    guard let line = connection.received.firstIndex(of: UInt8(ascii: "\n")) else {
+      if count == 0 || connection.received.count > Self.lineBytesMax { end(number) }
       return
     }
-    if let said = reply(to: Array(visitor.said[..<line]), of: visitor, number) { say(said, to: number) }
+    if let json = reply(to: Array(connection.received[..<line]), of: connection, number) { send(json, to: number) }
   }
 
   /// Removes the time limit of a program whose answer takes time.
-  func waits(_ number: UInt64) {
-    if let deadline = visitors[number]?.deadline.take() { reactor.cancel(deadline) }
+  func cancelDeadline(of number: UInt64) {
+    if let deadline = connections[number]?.deadline.take() { reactor.cancel(deadline) }
   }
 
-  func say(_ json: JSON, to number: UInt64) {
-    guard let visitor = visitors[number] else { return }
+  func send(_ json: JSON, to number: UInt64) {
+    guard let connection = connections[number] else { return }
     // The answer is small, and the socket's buffer is empty.
-    _ = try? (json.bytes + [UInt8(ascii: "\n")]).withUnsafeBytes { try visitor.socket.send($0) }
+    _ = try? (json.bytes + [UInt8(ascii: "\n")]).withUnsafeBytes { try connection.socket.send($0) }
     end(number)
   }
 
-  private func reply(to line: [UInt8], of visitor: Visitor, _ number: UInt64) -> JSON? {
+  private func reply(to line: [UInt8], of connection: Connection, _ number: UInt64) -> JSON? {
     do throws(Problem) {
-      guard let user = try? visitor.socket.localUser(), user == geteuid() || user == 0 else {
+      guard let user = try? connection.socket.localUser(), user == geteuid() || user == 0 else {
         throw Problem(.forbidden, "this gateway belongs to another user: ask as that one, or as root")
       }
       guard let question = try? JSON(parsing: line) else { throw Problem(.badRequest, "the question is no JSON") }
@@ -117,12 +117,12 @@ final class PairingDesk {
   }
 
   private func end(_ number: UInt64) {
-    if let visitor = visitors.removeValue(forKey: number) { letGo(visitor) }
+    if let connection = connections.removeValue(forKey: number) { release(connection) }
     update()
   }
 
-  private func letGo(_ visitor: Visitor) {
-    if let registration = visitor.registration { reactor.deregister(registration) }
-    if let deadline = visitor.deadline { reactor.cancel(deadline) }
+  private func release(_ connection: Connection) {
+    if let registration = connection.registration { reactor.deregister(registration) }
+    if let deadline = connection.deadline { reactor.cancel(deadline) }
   }
 }
