@@ -27,13 +27,13 @@ final class Core {
   var addresses: [String] = []
   let certificateSource: CertificateSource
   var certificate: WebCertificate?
-  var certificateTrouble: String?
+  var certificateError: String?
   /// The server that accepts the gateway's connections.
   weak var front: Front?
   /// The handler of its requests, as long as there is a front.
   weak var service: Service?
   var controlSocket: LocalControlSocket?
-  var discoveryTrouble: (cause: String, cure: String)?
+  var discoveryError: (cause: String, cure: String)?
   /// Another host with this one's key, if one was met.
   var conflict: HostID?
   var isDiagnosing = false

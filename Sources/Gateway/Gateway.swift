@@ -21,12 +21,12 @@ public actor Gateway {
   public nonisolated let host: Host
   private nonisolated let reactor: Reactor
   private nonisolated let store: Writer
-  private nonisolated let keeper: Keeper
+  private nonisolated let coreHolder: CoreHolder
   private var scrubber: Scrubber?
   nonisolated let scrubMeter = ScrubMeter()
   private var core: Core? {
-    get { keeper.core }
-    set { keeper.core = newValue }
+    get { coreHolder.core }
+    set { coreHolder.core = newValue }
   }
 
   /// Conditions of its host, for one reader.
@@ -44,7 +44,7 @@ public actor Gateway {
     self.host = host
     self.store = store
     reactor = host.reactor
-    keeper = Keeper(host)
+    coreHolder = CoreHolder(host)
   }
 
   deinit { scrubber?.stopSoon() }
@@ -117,12 +117,12 @@ public actor Gateway {
   }
 
   /// The gateway's URLs, with HTTPS first, and the fingerprint of its certificate.
-  public var web: WebPlace {
+  public var web: GatewayAddresses {
     core.map { core in
-      WebPlace(
+      GatewayAddresses(
         urls: core.urls, local: core.localURL, fingerprint: core.fingerprint,
         hasOwnAuthority: core.certificate?.authority != nil)
-    } ?? WebPlace(urls: [], local: nil, fingerprint: "", hasOwnAuthority: false)
+    } ?? GatewayAddresses(urls: [], local: nil, fingerprint: "", hasOwnAuthority: false)
   }
 
   /// A code by which a client becomes an operator, or gets the given role; it is for one use and ends soon.
@@ -178,7 +178,7 @@ public actor Gateway {
 }
 
 /// Holds a gateway's core, and releases it on its loop, where nothing uses it any more.
-private final class Keeper: @unchecked Sendable {
+private final class CoreHolder: @unchecked Sendable {
   // `@unchecked`: the core is used on the loop alone.
 
   var core: Core?

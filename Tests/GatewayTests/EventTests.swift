@@ -25,7 +25,7 @@ struct EventTests {
 
   @Test("A resource under way says how many seconds are left, and one that is over does not")
   func timeLeft() {
-    let other = ResourceModel.Other(member: "m", peer: "p", name: "Bert")
+    let other = ResourceModel.Remote(member: "m", peer: "p", name: "Bert")
     let resource = ResourceModel(
       "x", other, isIncoming: true, type: "text/plain", size: 10, .transferring, at: Timestamp.now)
     #expect(resource.json(at: "/x")["timeLeft"] == nil)

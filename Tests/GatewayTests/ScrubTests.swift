@@ -138,20 +138,20 @@ struct ScrubTests {
     var meeting = try await Meeting.begin(["resources": "accept"])
     let (client, folder) = (meeting.anna.client, meeting.anna.place.folder)
     let came = try await send("hello", in: meeting)
-    func said(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(ScrubPlace.name)")) }
+    func said(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(ScrubProgress.name)")) }
     let file = "\(folder)/received/\(meeting.anna.session)/hello"
     try await restart(&meeting) {
       try change(file, at: 1, to: [0x61])
       // It is behind all files.
-      try said(#"{"began":\#(ScrubPlace.now - 60),"part":"files","session":"zz","resource":"zz"}"#)
+      try said(#"{"began":\#(ScrubProgress.now - 60),"part":"files","session":"zz","resource":"zz"}"#)
     }
     try await metrics(of: client, say: "vicinity_scrub_passes_total 1")
     #expect(try await client.get("/metrics").text.contains("\nvicinity_scrub_damage_total{kind=\"file\"} 0\n"))
     try await restart(&meeting) {
-      let place = try #require(ScrubPlace(in: folder))
+      let place = try #require(ScrubProgress(in: folder))
       #expect(place.part == .done)
       // The day is over.
-      try said(#"{"began":\#(ScrubPlace.now - 90_000),"part":"done"}"#)
+      try said(#"{"began":\#(ScrubProgress.now - 90_000),"part":"done"}"#)
     }
     let damaged = try await client.wait(in: "\(meeting.anna.path)/resources", "state", "damaged")
     #expect(damaged["id"] == came["id"])
@@ -163,22 +163,22 @@ struct ScrubTests {
     let folder = FileManager.default.temporaryDirectory.path + "/scrub-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    #expect(ScrubPlace(in: folder) == nil)
-    var place = ScrubPlace(began: 1_000)
-    let parts: [ScrubPlace.Part] = [
+    #expect(ScrubProgress(in: folder) == nil)
+    var place = ScrubProgress(began: 1_000)
+    let parts: [ScrubProgress.Part] = [
       .files(after: nil), .files(after: .init(session: "a", resource: "b")), .rows(after: nil),
       .rows(after: .init(session: 3, ordinal: 70)), .done,
     ]
     for part in parts {
       place.part = part
       place.save(in: folder)
-      #expect(ScrubPlace(in: folder) == place)
+      #expect(ScrubProgress(in: folder) == place)
     }
     for text in [
       "", "{", "[]", #"{"began":-1,"part":"done"}"#, #"{"began":1,"part":"x"}"#, #"{"began":9e18,"part":"done"}"#,
     ] {
-      try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(ScrubPlace.name)"))
-      #expect(ScrubPlace(in: folder) == nil, "\(text)")
+      try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(ScrubProgress.name)"))
+      #expect(ScrubProgress(in: folder) == nil, "\(text)")
     }
     #expect(place.secondsLeft(of: 100, at: 1_030) == 70)
     #expect(place.secondsLeft(of: 100, at: 5_000) == 0)

@@ -13,7 +13,7 @@ final class Export: BodySource {
   private static let itemsMax = 16
 
   /// A part of the export: the client's own items in one collection.
-  private struct Chapter {
+  private struct Section {
     let kind: String
     let path: String
     var session: String?
@@ -33,10 +33,10 @@ final class Export: BodySource {
   private let client: ClientView
   private let number: UInt64
   private weak var exchange: Exchange?
-  /// The chapters that are left; the next one is the last element.
-  private var chapters: [Chapter]
-  /// The sessions whose chapters follow, with the messages that each had; the next one is the last element again.
-  private var sessions: [(id: String, messages: Chapter)]
+  /// The sections that are left; the next one is the last element.
+  private var sections: [Section]
+  /// The sessions whose sections follow, with the messages that each had; the next one is the last element again.
+  private var sessions: [(id: String, messages: Section)]
   private var waiting: [UInt8] = []
   private var sent = 0
   private var lines = 0
@@ -68,13 +68,13 @@ final class Export: BodySource {
     number = core.number()
     self.client = client
     self.exchange = exchange
-    chapters = [
-      Chapter("event", core.eventList), Chapter("invitation", core.invitationList),
-      Chapter("browser", core.browserList), Chapter("advertiser", core.advertiserList), Chapter("peer", core.peerList),
+    sections = [
+      Section("event", core.eventList), Section("invitation", core.invitationList),
+      Section("browser", core.browserList), Section("advertiser", core.advertiserList), Section("peer", core.peerList),
     ]
     sessions = core.sessionList.seen(by: client).filter { $0.owner == .client(client.id) }.reversed().compactMap {
       item in
-      core.sessions[item.id].map { ($0.id, Chapter("message", $0.messages, in: $0.id)) }
+      core.sessions[item.id].map { ($0.id, Section("message", $0.messages, in: $0.id)) }
     }
     write("export", core.origin)
     if let item = core.clientList[client.id.text] { write("client", item.bytes) }
@@ -110,21 +110,21 @@ final class Export: BodySource {
   private func refill() {
     (waiting, sent) = ([], 0)
     guard core.clients.hasValidToken(client.id) else { return finish(.failed) }
-    guard let chapter = chapters.last else { return beginSession() }
-    guard let collection = core.collection(at: chapter.path) else { return endChapter() }
-    if collection.historySource != nil { return read(chapter) }
-    let page = collection.page(after: chapter.after, atMost: Self.itemsMax, for: client, where: [:])
+    guard let section = sections.last else { return beginSession() }
+    guard let collection = core.collection(at: section.path) else { return endSection() }
+    if collection.historySource != nil { return read(section) }
+    let page = collection.page(after: section.after, atMost: Self.itemsMax, for: client, where: [:])
     write(page.items, hasMore: page.hasMore)
   }
 
-  private func read(_ chapter: Chapter) {
+  private func read(_ section: Section) {
     isReading = true
     let (client, number) = (client.id, number)
     core.start { core in
       // The page is nil where the disk cannot be read: the export is then incomplete.
       let page =
-        try? await core.collection(at: chapter.path)?.historySource?.page(
-          after: chapter.after, atMost: Self.itemsMax, where: [:]) ?? ([], false)
+        try? await core.collection(at: section.path)?.historySource?.page(
+          after: section.after, atMost: Self.itemsMax, where: [:]) ?? ([], false)
       if let export = core.exports[client], export.number == number { export.finishRead(page) }
     }
   }
@@ -143,24 +143,24 @@ final class Export: BodySource {
     }
     guard let session = core.sessions[id], let item = core.sessionList[id] else { return }
     write("session", item.bytes)
-    chapters = [
-      Chapter("connection", session.connections, in: id), Chapter("comparison", session.comparisons, in: id),
-      Chapter("certificate", session.certificates, in: id), Chapter("stream", session.streams, in: id),
-      Chapter("resource", session.resources, in: id), messages, Chapter("member", session.members, in: id),
+    sections = [
+      Section("connection", session.connections, in: id), Section("comparison", session.comparisons, in: id),
+      Section("certificate", session.certificates, in: id), Section("stream", session.streams, in: id),
+      Section("resource", session.resources, in: id), messages, Section("member", session.members, in: id),
     ]
   }
 
-  private func endChapter() { chapters.removeLast() }
+  private func endSection() { sections.removeLast() }
 
   // MARK: Writing
 
   private func write(_ items: [Item], hasMore: Bool) {
-    guard let chapter = chapters.last else { return }
-    for item in items where item.ordinal <= chapter.last && item.owner == .client(client.id) {
-      write(chapter.kind, item.bytes, in: chapter.session)
+    guard let section = sections.last else { return }
+    for item in items where item.ordinal <= section.last && item.owner == .client(client.id) {
+      write(section.kind, item.bytes, in: section.session)
     }
-    guard hasMore, let last = items.last, last.ordinal < chapter.last else { return endChapter() }
-    chapters[chapters.count - 1].after = last.ordinal
+    guard hasMore, let last = items.last, last.ordinal < section.last else { return endSection() }
+    sections[sections.count - 1].after = last.ordinal
   }
 
   private func write(_ kind: String, _ json: JSON) { write(kind, json.bytes) }

@@ -80,7 +80,7 @@ extension Core {
     do {
       try await begin(model)
     } catch {
-      model.standing = .failed(Problem(wrapping: error))
+      model.status = .failed(Problem(wrapping: error))
       advertisers[model.id] = model
       publish(model)
     }

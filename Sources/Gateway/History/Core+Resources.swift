@@ -43,8 +43,8 @@ extension Core {
 extension ResourceModel {
   fileprivate func row(in session: Int, of folder: String) -> StoredResource {
     var members: [JSON.Member] = [
-      .init("name", .text(name)), .init("member", .text(other.member)), .init("peer", .text(other.peer)),
-      .init("displayName", .text(other.name)), .init("isIncoming", .bool(isIncoming)), .init("type", .text(type)),
+      .init("name", .text(name)), .init("member", .text(remote.member)), .init("peer", .text(remote.peer)),
+      .init("displayName", .text(remote.name)), .init("isIncoming", .bool(isIncoming)), .init("type", .text(type)),
       .init("createdAt", .number(createdAt.milliseconds)),
     ]
     if let size { members.append(.init("size", .number(size))) }
@@ -67,7 +67,7 @@ extension ResourceModel {
       let state = State(rawValue: row.state), let created = settings["createdAt"]?.integer
     else { return nil }
     self.init(
-      name, Other(member: member, peer: peer, name: displayName), isIncoming: settings["isIncoming"] == true,
+      name, Remote(member: member, peer: peer, name: displayName), isIncoming: settings["isIncoming"] == true,
       type: type, size: settings["size"]?.integer.map { UInt64($0) }, state, at: Timestamp(milliseconds: created),
       id: row.id)
     path = row.path?.absolutePath(in: folder)

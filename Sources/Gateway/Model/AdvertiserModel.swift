@@ -15,7 +15,7 @@ final class AdvertiserModel {
   /// When it ends by itself.
   let until: Until
   var info: [String: String]
-  var standing = Standing.starting
+  var status = DiscoveryStatus.starting
   var advertiser: Advertiser?
 
   init(
@@ -41,11 +41,11 @@ final class AdvertiserModel {
       .init("state", .text(state)),
     ]
     if let session { members.append(.init("session", .text(session))) }
-    if let problem = standing.problem { members.append(.init("problem", problem.json)) }
+    if let problem = status.problem { members.append(.init("problem", problem.json)) }
     return .object(members)
   }
 
-  private var state: String { standing.name(active: Self.active) }
+  private var state: String { status.name(active: Self.active) }
 
   var facets: [String: String] { ["peer": peer.id, "serviceType": serviceType, "state": state] }
 }
@@ -65,17 +65,17 @@ extension Core {
       try await session.session.startAdhoc(model.serviceType, info: model.info, until: model.until)
       guard exists(session) else { throw Problem(.gone, "the session was left meanwhile") }
       session.adhoc = model.serviceType
-      model.standing = Standing(session.session.adhocState)
+      model.status = DiscoveryStatus(session.session.adhocState)
       publish(session)
     } else {
       let advertiser = try await model.peer.peer.advertise(
         model.serviceType, info: model.info, until: model.until)
       model.advertiser = advertiser
-      model.standing = Standing(advertiser.state)
+      model.status = DiscoveryStatus(advertiser.state)
       let id = model.id
       start { core in
         for await state in advertiser.states {
-          if let model = core.advertisers[id] { core.set(Standing(state), of: model) }
+          if let model = core.advertisers[id] { core.set(DiscoveryStatus(state), of: model) }
         }
       }
       start { core in
@@ -89,22 +89,22 @@ extension Core {
     reportStatus(of: model)
   }
 
-  func set(_ standing: Standing, of model: AdvertiserModel) {
-    guard model.standing != standing else { return }
-    model.standing = standing
+  func set(_ status: DiscoveryStatus, of model: AdvertiserModel) {
+    guard model.status != status else { return }
+    model.status = status
     publish(model)
     reportStatus(of: model)
   }
 
   private func reportStatus(of model: AdvertiserModel) {
     report(
-      model.standing, as: AdvertiserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
+      model.status, as: AdvertiserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
   }
 
   /// Announces nothing while it starts.
-  func report(_ standing: Standing, as active: String, about path: String, _ owner: Owner, serviceType: String) {
+  func report(_ status: DiscoveryStatus, as active: String, about path: String, _ owner: Owner, serviceType: String) {
     var members: [JSON.Member] = [.init("serviceType", .text(serviceType))]
-    switch standing {
+    switch status {
     case .starting: return
     case .active: publishEvent(active, about: path, owner, members)
     case .failed(let problem):

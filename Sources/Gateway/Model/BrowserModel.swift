@@ -11,7 +11,7 @@ final class BrowserModel {
   let until: Until
   let found: Collection
   static let active = "browsing"
-  fileprivate(set) var standing: Standing
+  fileprivate(set) var status: DiscoveryStatus
   /// The peers that are present.
   fileprivate(set) var present: [PeerID: FoundPeer] = [:]
   /// Since when each absent peer is away, by the machine's clock.
@@ -25,7 +25,7 @@ final class BrowserModel {
     self.peer = peer
     self.browser = browser
     serviceType = browser.type
-    standing = Standing(browser.state)
+    status = DiscoveryStatus(browser.state)
     self.found = found("/v1/browsers/\(id)/found")
   }
 
@@ -36,11 +36,11 @@ final class BrowserModel {
       .init("id", .text(id)), .init("peer", .text(peer.id)), .init("serviceType", .text(serviceType)),
       .init("until", .text(until.rawValue)), .init("state", .text(state)), .init("found", .text(found.path)),
     ]
-    if let problem = standing.problem { members.append(.init("problem", problem.json)) }
+    if let problem = status.problem { members.append(.init("problem", problem.json)) }
     return .object(members)
   }
 
-  private var state: String { standing.name(active: Self.active) }
+  private var state: String { status.name(active: Self.active) }
 
   var facets: [String: String] { ["peer": peer.id, "serviceType": serviceType, "state": state] }
 }
@@ -55,7 +55,7 @@ extension Core {
     }
     start { core in
       for await state in browser.states {
-        if let model = core.browsers[id] { core.set(Standing(state), of: model) }
+        if let model = core.browsers[id] { core.set(DiscoveryStatus(state), of: model) }
       }
     }
     publish(model)
@@ -67,11 +67,11 @@ extension Core {
     return browserList.put(model.id, model.json, owner: model.peer.owner, facets: model.facets)
   }
 
-  private func set(_ standing: Standing, of model: BrowserModel) {
-    guard model.standing != standing else { return }
-    model.standing = standing
+  private func set(_ status: DiscoveryStatus, of model: BrowserModel) {
+    guard model.status != status else { return }
+    model.status = status
     publish(model)
-    report(standing, as: BrowserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
+    report(status, as: BrowserModel.active, about: model.path, model.peer.owner, serviceType: model.serviceType)
   }
 
   private func handle(_ event: BrowserEvent, by id: String) {

@@ -96,7 +96,7 @@ extension Core {
     then tell: @escaping (Result<ContentDigest?, Problem>) -> Void = { _ in }
   ) {
     if model.state == .damaged { return tell(.failure(.damagedFile)) }
-    guard model.soundness == .unknown, let path = model.path else { return tell(.success(model.digest)) }
+    guard model.verification == .unknown, let path = model.path else { return tell(.success(model.digest)) }
     digestCallbacks[model.id, default: []].append(tell)
     if digestCallbacks[model.id]?.count ?? 0 > 1 { return }
     let (id, place) = (model.id, session.id)
@@ -104,7 +104,7 @@ extension Core {
       let learned: Result<ContentDigest?, Problem>
       do {
         let digest = try await core.host.digest(of: path)
-        learned = core.isSound(digest, at: path, of: id, in: place) ? .success(digest) : .failure(.damagedFile)
+        learned = core.isVerified(digest, at: path, of: id, in: place) ? .success(digest) : .failure(.damagedFile)
       } catch {
         learned = .failure(
           Problem(.unknown, "what lies here cannot be read: \(error); its digest is not known", rule: "readable"))
@@ -114,7 +114,7 @@ extension Core {
   }
 
   /// Whether the file's digest matches the recorded one.
-  private func isSound(_ digest: ContentDigest, at path: String, of id: String, in place: String) -> Bool {
+  private func isVerified(_ digest: ContentDigest, at path: String, of id: String, in place: String) -> Bool {
     guard let session = sessions[place], let model = session.resourceModels[id], model.path == path else { return true }
     return verify(model, in: session, against: digest)
   }
@@ -129,7 +129,7 @@ extension Core {
       return false
     }
     let isNews = model.digest == nil
-    model.soundness = .sound
+    model.verification = .verified
     model.digest = digest
     if isNews { publish(model, in: session) }
     return true

@@ -32,7 +32,7 @@ extension Core {
 
   private var ownFindings: [Finding] {
     var findings = [
-      discoveryTrouble.map { Finding(.discovery, .bad, $0.cause, cure: $0.cure) }
+      discoveryError.map { Finding(.discovery, .bad, $0.cause, cure: $0.cure) }
         ?? Finding(.discovery, .good, "This gateway's host looks for others, and is seen by them.")
     ]
     if let conflict {

@@ -73,12 +73,12 @@ extension Core {
     gateway?.report(condition)
     switch condition {
     case .discoveryUnavailable(let cause, let cure):
-      discoveryTrouble = (cause, cure)
+      discoveryError = (cause, cure)
       publishEvent(
         "discoveryUnavailable", about: "/v1/gateway", .gateway,
         [.init("cause", .text(cause)), .init("cure", .text(cure))])
     case .discoveryAvailable:
-      discoveryTrouble = nil
+      discoveryError = nil
       publishEvent("discoveryAvailable", about: "/v1/gateway", .gateway)
     case .addresses(let addresses):
       self.addresses = addresses

@@ -64,15 +64,15 @@ struct Delivery {
     self.headCount = headCount
     self.recipients = recipients
     pending = recipients.count { $0.state == .pending }
-    guard recipients.count > Self.fewMax else { return }
+    guard recipients.count > Self.linearSearchMax else { return }
     for (place, recipient) in recipients.enumerated() { places[recipient.id] = place }
   }
 
   /// Up to so many, a linear search is as fast as a lookup.
-  private static let fewMax = 8
+  private static let linearSearchMax = 8
 
   private func place(of member: EndpointID) -> Int? {
-    recipients.count > Self.fewMax ? places[member] : recipients.firstIndex { $0.id == member }
+    recipients.count > Self.linearSearchMax ? places[member] : recipients.firstIndex { $0.id == member }
   }
 
   var isSettled: Bool { pending == 0 }

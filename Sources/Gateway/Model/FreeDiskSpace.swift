@@ -17,7 +17,7 @@ struct FreeDiskSpace {
 
   init(_ freeMin: Int, of folder: String) {
     self.freeMin = UInt64(freeMin)
-    look = { ProcessFacts.disk(of: folder).map { UInt64($0.free) } }
+    look = { ProcessStatistics.disk(of: folder).map { UInt64($0.free) } }
   }
 
   /// It wraps, so that it is exact again once an absurd announcement has ended.

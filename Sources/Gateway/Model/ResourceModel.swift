@@ -26,10 +26,10 @@ final class ResourceModel {
   }
 
   /// Whether the file was compared with its digest since the start.
-  enum Soundness { case unknown, sound }
+  enum Verification { case unknown, verified }
 
   /// The member at the other end.
-  struct Other: Hashable {
+  struct Remote: Hashable {
     let member: String
     let peer: String
     let name: String
@@ -45,7 +45,7 @@ final class ResourceModel {
 
   let id: String
   let name: String
-  let other: Other
+  let remote: Remote
   let isIncoming: Bool
   let type: String
   let createdAt: Timestamp
@@ -64,7 +64,7 @@ final class ResourceModel {
   var problem: Problem?
   /// The digest of the whole content, where it is known.
   var digest: ContentDigest?
-  var soundness = Soundness.unknown
+  var verification = Verification.unknown
   /// The path of its content here; nil for none.
   var path: String?
   /// The number of the upload in progress.
@@ -86,12 +86,12 @@ final class ResourceModel {
   var reservedDiskBytes: UInt64 = 0
 
   init(
-    _ name: String, _ other: Other, isIncoming: Bool, type: String, size: UInt64?, _ state: State, at time: Timestamp,
+    _ name: String, _ other: Remote, isIncoming: Bool, type: String, size: UInt64?, _ state: State, at time: Timestamp,
     id: String = Secrets.id()
   ) {
     self.id = id
     self.name = name
-    self.other = other
+    self.remote = other
     self.isIncoming = isIncoming
     self.type = type
     self.size = size
@@ -122,7 +122,7 @@ final class ResourceModel {
     var members: [JSON.Member] = [
       .init("id", .text(id)), .init("name", .text(name)),
       .init("direction", .text(isIncoming ? "incoming" : "outgoing")),
-      .init(isIncoming ? "from" : "to", .text(other.peer)), .init("displayName", .text(other.name)),
+      .init(isIncoming ? "from" : "to", .text(remote.peer)), .init("displayName", .text(remote.name)),
       .init("contentType", .text(type)), .init("state", .text(state.rawValue)),
     ]
     if let size { members.append(.init("size", .number(size))) }
@@ -141,7 +141,7 @@ final class ResourceModel {
   func discard() {
     if let path { unlink(path) }
     path = nil
-    soundness = .unknown
+    verification = .unknown
   }
 }
 
@@ -237,13 +237,13 @@ extension Core {
       return follow(resource, as: model, in: session)
     }
     let model = ResourceModel(
-      resource.name, ResourceModel.Other(resource.member), isIncoming: true, type: resource.type, size: resource.size,
+      resource.name, ResourceModel.Remote(resource.member), isIncoming: true, type: resource.type, size: resource.size,
       resource.isUnderWay ? .transferring : .offered, at: Timestamp.now)
     model.transfer = resource.number
     guard (try? add(model, to: session)) != nil else { return await resource.decline() }
     publishEvent(
       "resourceOffered", about: "\(session.resources.path)/\(model.id)", session.owner,
-      [.init("name", .text(model.name)), .init("displayName", .text(model.other.name))])
+      [.init("name", .text(model.name)), .init("displayName", .text(model.remote.name))])
     follow(resource, as: model, in: session)
   }
 
@@ -277,7 +277,7 @@ extension Core {
     model.state = .transferring
     publish(model, in: session)
     audit(
-      .accepted, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.other.peer))])
+      .accepted, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.remote.peer))])
     let (folder, id, place) = (receivedFolder(of: session), model.id, session.id)
     start { core in
       // It may be deleted, and its folder with its session.
@@ -297,9 +297,9 @@ extension Core {
   func offer(_ model: ResourceModel, _ source: ResourceSource, in session: SessionModel) {
     model.state = .transferring
     publish(model, in: session)
-    guard let known = session.present[model.other.member], known.isConnected else {
+    guard let known = session.present[model.remote.member], known.isConnected else {
       return deferOffer(
-        model.id, in: session.id, Problem(.notConnected, "\(model.other.name) is not connected, and cannot take it"))
+        model.id, in: session.id, Problem(.notConnected, "\(model.remote.name) is not connected, and cannot take it"))
     }
     let member = known.member
     let (place, id, end, name, type) = (session.id, model.id, session.session, model.name, model.type)
@@ -317,7 +317,7 @@ extension Core {
   private func deferOffer(_ id: String, in place: String, _ error: any Error) {
     guard Problem(wrapping: error).kind == .notConnected, let session = sessions[place], session.stored != nil,
       let model = session.resourceModels[id], !model.isOver, model.path != nil,
-      session.present[model.other.member]?.isGone != true
+      session.present[model.remote.member]?.isGone != true
     else { return ended(id, in: place, error) }
     model.waitsForMember = true
     // It may wait beyond a restart, so its digest is recorded now.
@@ -327,7 +327,7 @@ extension Core {
   private func waiting(for member: Member, in session: SessionModel) -> [ResourceModel] {
     session.resourceModels.values.filter {
       $0.state == .transferring && !$0.isIncoming && $0.outgoing == nil && $0.transfer == nil && $0.waitsForMember
-        && $0.other.member == member.id.text
+        && $0.remote.member == member.id.text
     }
   }
 
@@ -354,7 +354,7 @@ extension Core {
   /// The member is gone: ends the resources that waited for it.
   func cancelWaiting(to member: Member, in session: SessionModel) {
     for model in waiting(for: member, in: session) {
-      ended(model.id, in: session.id, Problem(.notConnected, "\(model.other.name) is gone, and cannot take it"))
+      ended(model.id, in: session.id, Problem(.notConnected, "\(model.remote.name) is gone, and cannot take it"))
     }
   }
 

@@ -140,7 +140,9 @@ final class SessionModel {
     ]
     if let adhoc {
       members.append(.init("adhoc", .text(adhoc)))
-      if let problem = Standing(session.adhocState).problem { members.append(.init("adhocProblem", problem.json)) }
+      if let problem = DiscoveryStatus(session.adhocState).problem {
+        members.append(.init("adhocProblem", problem.json))
+      }
     }
     members.append(.init("createdAt", .text(createdAt.description)))
     return .object(members)
@@ -200,15 +202,15 @@ extension Core {
       core.closed(id)
     }
     start { core in
-      for await state in session.adhocStates { core.adhocStateChanged(Standing(state), in: id) }
+      for await state in session.adhocStates { core.adhocStateChanged(DiscoveryStatus(state), in: id) }
     }
   }
 
-  private func adhocStateChanged(_ standing: Standing, in id: String) {
+  private func adhocStateChanged(_ status: DiscoveryStatus, in id: String) {
     guard let model = sessions[id], model.adhoc != nil else { return }
     publish(model)
     for advertiser in advertisers.values where advertiser.invitations == .adhoc && advertiser.session == id {
-      set(standing, of: advertiser)
+      set(status, of: advertiser)
     }
   }
 

@@ -4,14 +4,14 @@ internal import Web
 
 /// Bytes in order, to a member or from one.
 final class StreamModel {
-  enum Ends {
+  enum Direction {
     case outgoing(StreamWriter)
     case incoming(StreamReader)
   }
   enum State: String, CaseIterable { case open, closed, failed }
 
   let id = Secrets.id()
-  let ends: Ends
+  let direction: Direction
   let name: String
   let member: Member
   let createdAt: Timestamp
@@ -21,14 +21,14 @@ final class StreamModel {
   /// Whether a client writes or reads it: one at a time does.
   var isInUse = false
 
-  init(_ ends: Ends, _ name: String, _ member: Member, at time: Timestamp) {
-    self.ends = ends
+  init(_ ends: Direction, _ name: String, _ member: Member, at time: Timestamp) {
+    self.direction = ends
     self.name = name
     self.member = member
     createdAt = time
   }
 
-  var isIncoming: Bool { if case .incoming = ends { true } else { false } }
+  var isIncoming: Bool { if case .incoming = direction { true } else { false } }
 
   var json: JSON {
     var members: [JSON.Member] = [

@@ -8,9 +8,9 @@ extension Core {
   private static let drainInterval: Duration = .milliseconds(50)
   /// In nanoseconds: the wait for the first request of a connection that was accepted just before. It is on its way,
   /// unless a browser has preconnected.
-  private static let askingMax: UInt64 = 1_000_000_000
+  private static let firstRequestTimeout: UInt64 = 1_000_000_000
   /// In nanoseconds: a disk that takes longer is not waited for.
-  private static let syncingMax: UInt64 = 2_000_000_000
+  private static let syncTimeout: UInt64 = 2_000_000_000
 
   /// Requests, single streams and resources, which a stop would cut off. Subscriptions are not counted: their clients
   /// resume elsewhere.
@@ -35,7 +35,7 @@ extension Core {
     release()
     log(.info, for: .operator, "draining", "the gateway takes nothing new", [.init("underWay", .number(workUnderWay))])
     let end = Reactor.now + UInt64(max(.zero, time) / .nanoseconds(1))
-    let askingEnd = min(end, Reactor.now + Self.askingMax)
+    let askingEnd = min(end, Reactor.now + Self.firstRequestTimeout)
     var isAsked: Bool { front?.newConnectionCount ?? 0 == 0 || Reactor.now >= askingEnd }
     while workUnderWay > 0 || !isAsked, Reactor.now < end { await pass(Self.drainInterval) }
     if workUnderWay > 0 {
@@ -44,7 +44,7 @@ extension Core {
         [.init("underWay", .number(workUnderWay))])
       // The received part of an upload is kept for a client that resumes.
       for upload in Array(uploads.values) { upload.abort() }
-      let end = Reactor.now + Self.syncingMax
+      let end = Reactor.now + Self.syncTimeout
       repeat { await pass(Self.drainInterval) } while syncsUnderWay > 0 && Reactor.now < end
     }
   }

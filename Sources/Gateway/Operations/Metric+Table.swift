@@ -104,7 +104,7 @@ extension Metric {
 
   private static let nearby: [Metric] = [
     .one(.gauge, "vicinity_discovery_up", "Whether peers nearby can be found: 1, or 0.") {
-      $0.discoveryTrouble == nil ? 1 : 0
+      $0.discoveryError == nil ? 1 : 0
     },
     .one(.gauge, "vicinity_links", "Links with other hosts.") { $0.host.network.map { Double($0.linkCount) } },
     .one(.gauge, "vicinity_peers", "Peers that the gateway carries.") { Double($0.peers.count) },
@@ -176,10 +176,10 @@ extension Metric {
     },
     .one(.gauge, "vicinity_store_queue", "Writes that wait for the disk.") { Double($0.store.waitingCount) },
     .one(.gauge, "vicinity_disk_free_bytes", "Room on the disk of the gateway's folder, for its user.") {
-      ProcessFacts.disk(of: $0.options.folder)?.free
+      ProcessStatistics.disk(of: $0.options.folder)?.free
     },
     .one(.gauge, "vicinity_disk_size_bytes", "The size of that disk.") {
-      ProcessFacts.disk(of: $0.options.folder)?.size
+      ProcessStatistics.disk(of: $0.options.folder)?.size
     },
     .one(.gauge, "vicinity_certificate_expiry_timestamp_seconds", "When the certificate of HTTPS ends.") {
       $0.certificate?.identity.summary.validUntil.map(Double.init)
@@ -193,12 +193,13 @@ extension Metric {
       LogRecord.Level.allCases.map { Sample(core.log.records[$0] ?? 0, ("level", $0.rawValue)) }
     },
     .one(.gauge, "vicinity_ready", "Whether /readyz says yes: 1, or 0.") { $0.unreadiness == nil ? 1 : 0 },
-    .one(.gauge, "process_start_time_seconds", "When the process began.") { _ in ProcessFacts.startTime },
-    .one(.counter, "process_cpu_seconds_total", "Processor time of the process.") { _ in ProcessFacts.processorTime },
-    .one(.gauge, "process_resident_memory_bytes", "Memory that it has.") { _ in ProcessFacts.memory?.resident },
-    .one(.gauge, "process_virtual_memory_bytes", "Addresses that it has.") { _ in ProcessFacts.memory?.virtual },
-    .one(.gauge, "process_open_fds", "Descriptors that are open.") { _ in ProcessFacts.descriptors },
-    .one(.gauge, "process_max_fds", "Descriptors that it may open.") { _ in ProcessFacts.descriptorsMax },
+    .one(.gauge, "process_start_time_seconds", "When the process began.") { _ in ProcessStatistics.startTime },
+    .one(.counter, "process_cpu_seconds_total", "Processor time of the process.") { _ in ProcessStatistics.processorTime
+    },
+    .one(.gauge, "process_resident_memory_bytes", "Memory that it has.") { _ in ProcessStatistics.memory?.resident },
+    .one(.gauge, "process_virtual_memory_bytes", "Addresses that it has.") { _ in ProcessStatistics.memory?.virtual },
+    .one(.gauge, "process_open_fds", "Descriptors that are open.") { _ in ProcessStatistics.descriptors },
+    .one(.gauge, "process_max_fds", "Descriptors that it may open.") { _ in ProcessStatistics.descriptorsMax },
   ]
 }
 

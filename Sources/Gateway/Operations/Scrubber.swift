@@ -19,7 +19,7 @@ actor Scrubber {
   /// A small part of a disk's throughput. A pass over a very large store takes longer than `scrubTime`.
   private static let bytesPerSecondMax = 16 << 20
   /// The pause after a read, in multiples of the time that the read took: a slow or busy disk is read less.
-  private static let patience: UInt64 = 9
+  private static let pauseFactor: UInt64 = 9
   /// Limit on what is read again after a crash.
   private static let bytesBetweenSaves = 64 << 20
   /// Files that are listed in one turn of the loop.
@@ -32,7 +32,7 @@ actor Scrubber {
   private let passSeconds: Int
   private weak var gateway: Gateway?
   private let room = Pages(Scrubber.pieceBytes)
-  private var place: ScrubPlace
+  private var progress: ScrubProgress
   private var bytesSinceSave = 0
   private var bytesPerSecond = Scrubber.bytesPerSecondMin
   private var isStopped = false
@@ -44,7 +44,7 @@ actor Scrubber {
     folder = options.folder
     passSeconds = max(1, Int(options.scrubTime.components.seconds))
     self.gateway = gateway
-    place = ScrubPlace(in: options.folder) ?? ScrubPlace(began: ScrubPlace.now)
+    progress = ScrubProgress(in: options.folder) ?? ScrubProgress(began: ScrubProgress.now)
     reactor = try Reactor()
     reactor.start(.last)
   }
@@ -57,7 +57,7 @@ actor Scrubber {
 
   /// Ends after the current piece.
   func stop() {
-    if !isStopped { place.save(in: folder) }
+    if !isStopped { progress.save(in: folder) }
     isStopped = true
     endPause()
   }
@@ -68,18 +68,18 @@ actor Scrubber {
 
   private func run() async {
     while !isStopped {
-      if case .done = place.part {
-        await rest(.seconds(place.secondsLeft(of: passSeconds)))
+      if case .done = progress.part {
+        await rest(.seconds(progress.secondsLeft(of: passSeconds)))
         if isStopped { return }
-        place = ScrubPlace(began: ScrubPlace.now)
+        progress = ScrubProgress(began: ScrubProgress.now)
       }
       guard let bytes = await answer({ $0.bytesToScrub }) else { return }
       bytesPerSecond = min(max(bytes / passSeconds, Self.bytesPerSecondMin), Self.bytesPerSecondMax)
       await checkFiles()
       await checkRows()
       if isStopped { return }
-      place.part = .done
-      place.save(in: folder)
+      progress.part = .done
+      progress.save(in: folder)
       await answer { $0.endScrubPass() }
     }
   }
@@ -91,26 +91,26 @@ actor Scrubber {
   }
 
   private func checkFiles() async {
-    while !isStopped, case .files(let last) = place.part {
+    while !isStopped, case .files(let last) = progress.part {
       guard let files = await answer({ $0.filesToScrub(after: last, atMost: Self.batchMax) }), let end = files.last
       else {
-        if !isStopped { place.part = .rows(after: nil) }
+        if !isStopped { progress.part = .rows(after: nil) }
         return
       }
       for file in files {
         let finding = await check(file.path)
         if isStopped { return }
         await answer { $0.scrubbed(file, finding) }
-        place.part = .files(after: file.key)
+        progress.part = .files(after: file.key)
         saveSometimes()
       }
-      place.part = .files(after: end.key)
+      progress.part = .files(after: end.key)
     }
   }
 
   private func checkRows() async {
     let path = "\(folder)/\(Gateway.storeName)"
-    while !isStopped, case .rows(let last) = place.part {
+    while !isStopped, case .rows(let last) = progress.part {
       do throws(StoreError) {
         let scrub = try StoreScrub(path, after: last)
         while !isStopped {
@@ -119,7 +119,7 @@ actor Scrubber {
           let damage = step.damage
           if !damage.isEmpty { await answer { core in for one in damage { core.found(one) } } }
           if step.isLast { return }
-          if let position = scrub.position { place.part = .rows(after: position) }
+          if let position = scrub.position { progress.part = .rows(after: position) }
           await settle(step.bytes, since: began)
           saveSometimes()
         }
@@ -137,7 +137,7 @@ actor Scrubber {
   private func saveSometimes() {
     guard bytesSinceSave >= Self.bytesBetweenSaves else { return }
     bytesSinceSave = 0
-    place.save(in: folder)
+    progress.save(in: folder)
   }
 
   // MARK: Files
@@ -188,7 +188,7 @@ actor Scrubber {
     bytesSinceSave += bytes
     let took = Reactor.now - began
     let share = UInt64(bytes) * 1_000_000_000 / UInt64(bytesPerSecond)
-    await rest(.nanoseconds(max(took * Self.patience, share > took ? share - took : 0)))
+    await rest(.nanoseconds(max(took * Self.pauseFactor, share > took ? share - took : 0)))
   }
 
   private func rest(_ time: Duration) async {

@@ -32,7 +32,7 @@ extension Core {
 
   private func use(_ new: WebCertificate) {
     let old = certificate
-    certificateTrouble = nil
+    certificateError = nil
     if old?.fingerprint == new.fingerprint { return }
     certificate = new
     front?.identity = new.identity
@@ -48,8 +48,8 @@ extension Core {
 
   /// Keeps the present certificate.
   private func keepCertificate(because cause: String) {
-    if certificateTrouble == cause { return }
-    certificateTrouble = cause
+    if certificateError == cause { return }
+    certificateError = cause
     log(.warning, for: .operator, "certificateNotRenewed", "the certificate of HTTPS cannot be renewed: \(cause)")
     publishEvent("certificateNotRenewed", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
   }

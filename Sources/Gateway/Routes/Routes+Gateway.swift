@@ -55,7 +55,7 @@ extension Core {
       .init("addresses", .list(addresses.map(JSON.text))), .init("urls", .list(urls.map(JSON.text))),
       .init(
         "discovery",
-        discoveryTrouble.map { ["state": "unavailable", "cause": .text($0.cause), "cure": .text($0.cure)] }
+        discoveryError.map { ["state": "unavailable", "cause": .text($0.cause), "cure": .text($0.cure)] }
           ?? ["state": "available"]),
       .init("limits", limits),
       .init("sockets", .number(sockets.count)),

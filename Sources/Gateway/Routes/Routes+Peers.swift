@@ -33,7 +33,9 @@ extension Routes {
     Route(.post, "/v1/advertisers", .role(.member), body: .json, .later(advertise)),
     Route(
       .get, "/v1/advertisers", .role(.viewer),
-      .collection(facets: ["peer", "serviceType", Facet("state", Standing.names(active: AdvertiserModel.active))]) {
+      .collection(facets: [
+        "peer", "serviceType", Facet("state", DiscoveryStatus.names(active: AdvertiserModel.active)),
+      ]) {
         core, _ in
         core.advertiserList
       }),
@@ -58,7 +60,7 @@ extension Routes {
     Route(.post, "/v1/browsers", .role(.member), body: .json, .later(browse)),
     Route(
       .get, "/v1/browsers", .role(.viewer),
-      .collection(facets: ["peer", "serviceType", Facet("state", Standing.names(active: BrowserModel.active))]) {
+      .collection(facets: ["peer", "serviceType", Facet("state", DiscoveryStatus.names(active: BrowserModel.active))]) {
         core, _ in core.browserList
       }),
     Route(

@@ -48,7 +48,7 @@ extension Routes {
     if url == nil { try core.checkRoom(for: UInt64(size ?? 0), of: session.owner) }
     try core.requireDiskSpace(for: session.peer, "offered")
     let model = ResourceModel(
-      name, ResourceModel.Other(member), isIncoming: false, type: type, size: size.map(UInt64.init), .uploading,
+      name, ResourceModel.Remote(member), isIncoming: false, type: type, size: size.map(UInt64.init), .uploading,
       at: Timestamp.now)
     let item = try core.add(model, to: session)
     if let url { core.offer(model, .web(url), in: session) }
@@ -78,7 +78,7 @@ extension Routes {
     case .declined:
       model.state = .declined
       core.audit(
-        .declined, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.other.peer))])
+        .declined, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.remote.peer))])
     }
     let item = try core.publish(model, in: session).orGone("resource")
     if answer == .declined { await model.incoming?.decline() }
@@ -173,7 +173,7 @@ extension Routes {
             throw Problem.goneResource
           }
           model.digest = digest
-          if digest != nil { model.soundness = .sound }
+          if digest != nil { model.verification = .verified }
           if isWhole { try core.uploaded(model, in: session) }
           await core.waitForWrites(of: session)
         },

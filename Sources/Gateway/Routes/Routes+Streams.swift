@@ -24,7 +24,7 @@ extension Routes {
         try call.checkMatch(session.streams[stream.id])
         session.streamModels[stream.id] = nil
         session.streams.remove(stream.id)
-        let ends = stream.ends
+        let ends = stream.direction
         core.start { _ in
           switch ends {
           case .outgoing(let writer): await writer.close()
@@ -65,7 +65,7 @@ extension Routes {
   private static func write(_ core: Core, _ call: Call, _ exchange: Exchange) throws {
     let session = try core.ownSession(call[0], for: call.need())
     let model = try core.stream(call[1], in: session)
-    guard case .outgoing(let writer) = model.ends else {
+    guard case .outgoing(let writer) = model.direction else {
       throw Problem(.conflict, "this stream comes from a member: read it with GET")
     }
     try model.take()
@@ -104,7 +104,7 @@ extension Routes {
   private static func read(_ core: Core, _ call: Call, _ exchange: Exchange) throws {
     let session = try core.ownSession(call[0], for: call.need())
     let model = try core.stream(call[1], in: session)
-    guard case .incoming(let reader) = model.ends else {
+    guard case .incoming(let reader) = model.direction else {
       throw Problem(.conflict, "this stream goes to a member: write it with PUT")
     }
     if call.method == .head { return core.respond(StreamDownload.head(), to: exchange) }

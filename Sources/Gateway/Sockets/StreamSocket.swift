@@ -163,7 +163,7 @@ final class StreamSocket: SocketOwner {
       try stream.take()
       (view, model) = (client, stream)
       socket?.traffic = core.clients.account(of: client.id)?.traffic
-      switch stream.ends {
+      switch stream.direction {
       case .incoming(let reader):
         stage = .reading(reader)
         read(reader)

@@ -3,7 +3,7 @@ internal import Nearby
 
 /// Events of a gateway.
 extension Event {
-  static func serving(_ host: HostID, at addresses: [String], _ web: WebPlace) -> Event {
+  static func serving(_ host: HostID, at addresses: [String], _ web: GatewayAddresses) -> Event {
     Event(
       "serving", .result,
       [

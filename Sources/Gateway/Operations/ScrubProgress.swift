@@ -6,7 +6,7 @@ internal import Store
 /// The progress of the scrub, in a small file beside the database.
 ///
 /// The file is not synced: after a power cut a part is read again, or everything.
-struct ScrubPlace: Equatable {
+struct ScrubProgress: Equatable {
   enum Part: Equatable {
     /// Files after this resource; nil at the beginning.
     case files(after: ScrubbedFile.Key?)
@@ -27,7 +27,7 @@ struct ScrubPlace: Equatable {
   static var now: Int { time(nil) }
 
   /// The time until the next pass, if one is spread over so many seconds.
-  func secondsLeft(of seconds: Int, at now: Int = ScrubPlace.now) -> Int {
+  func secondsLeft(of seconds: Int, at now: Int = ScrubProgress.now) -> Int {
     // The system clock may have been set.
     min(seconds, max(0, began + seconds - now))
   }

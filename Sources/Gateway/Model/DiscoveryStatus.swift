@@ -1,7 +1,7 @@
 internal import Nearby
 
 /// The state of an advertiser, a browser or ad hoc mode, as clients see it.
-enum Standing: Hashable {
+enum DiscoveryStatus: Hashable {
   case starting
   case active
   case failed(Problem)

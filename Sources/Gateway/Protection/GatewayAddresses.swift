@@ -1,5 +1,5 @@
 /// The URLs of a gateway.
-public struct WebPlace: Hashable, Sendable {
+public struct GatewayAddresses: Hashable, Sendable {
   /// Such as `https://192.168.1.5:7777`; unencrypted ones come last.
   public let urls: [String]
   /// The URL for browsers of this machine, such as `http://localhost:7777`; nil where it does not listen there.

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Notation
 
 /// The kernel's figures of this process and its disk. A missing one is no error.
-enum ProcessFacts {
+enum ProcessStatistics {
   static let startTime: Double? = {
     // The twentieth word after the name, which ends with the last bracket: in ticks since the boot.
     guard let said = words(of: "/proc/self/stat", after: ")"), said.count > 19, let ticks = Double(said[19]),

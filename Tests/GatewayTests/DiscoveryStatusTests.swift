@@ -4,7 +4,7 @@ internal import Testing
 @testable internal import Gateway
 
 @Suite("Clients of several gateways are in sessions", .timeLimit(.minutes(3)), .serialized)
-struct StandingTests {
+struct DiscoveryStatusTests {
   @Test("P-SES-1 Each change of a member is told once and in order, by REST and by WebSocket")
   func states() async throws {
     try await Circle.hold { circle in
