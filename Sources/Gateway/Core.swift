@@ -116,7 +116,7 @@ final class Core {
     responseBudget = ResponseBudget(on: host.reactor)
     fairQueue = FairQueue(on: host.reactor, turnTime: options.turnTime)
     freeDiskSpace = FreeDiskSpace(options.limits.diskFreeBytes, of: options.folder)
-    var letting = Clients.Limits(options.limits, codeTime: options.codeLife)
+    var letting = Clients.Limits(options.limits, codeTime: options.pairingCodeLifetime)
     letting.needsPrivateConnection = options.isHTTPSOnly
     clients = Clients(
       OpenSSLCrypto(keys: []), letting, clock: { Timestamp.now }, steadyClock: { Instant.now })
@@ -126,7 +126,7 @@ final class Core {
       options, title: "Vicinity gateway \(host.id.text.prefix(8)): \(options.name)",
       names: ["localhost"] + names.filter(MachineName.isSound))
     router = Router(Routes.all)
-    site = Site(options.site, Folder.files)
+    site = Site(options.dashboardFolder, Folder.files)
     let base = access.base
     if let first = base.first, site.owns(first) {
       throw Problem(

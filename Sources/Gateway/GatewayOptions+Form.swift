@@ -7,7 +7,7 @@ extension GatewayOptions {
     case origin
     case addresses
     /// An address to listen at.
-    case place
+    case listenAddress
     case basePath
 
     public func has(_ text: String) -> Bool {
@@ -15,7 +15,7 @@ extension GatewayOptions {
       case .hostName: Self.isHost(text)
       case .origin: Self.isOrigin(text)
       case .addresses: AddressRange(text) != nil
-      case .place: (try? SocketAddress(textOfPlace: text)) != nil
+      case .listenAddress: (try? SocketAddress(textOfPlace: text)) != nil
       case .basePath: !text.isEmpty && BasePath(text) != nil
       }
     }
@@ -24,7 +24,7 @@ extension GatewayOptions {
       switch self {
       case .hostName: "a name without a port, such as gateway.example"
       case .origin: "an origin as browsers say it, without a path, such as https://stage.example"
-      case .place: "an address of this machine, such as 10.0.0.5, ::1 or 10.0.0.5:7777"
+      case .listenAddress: "an address of this machine, such as 10.0.0.5, ::1 or 10.0.0.5:7777"
       case .basePath:
         "a path of at most \(BasePath.bytesMax) bytes, such as /vicinity: a slash, then letters, digits and -._~, and one "
           + "slash between its parts, of which the first is none of the gateway's own, such as v1"

@@ -21,23 +21,23 @@ public struct GatewayOptions: Sendable {
   public var isHTTPSOnly = false
   public var limits = GatewayLimits()
   /// The default lifetime of a pairing code.
-  public var codeLife: Duration = .seconds(600)
+  public var pairingCodeLifetime: Duration = .seconds(600)
   /// The least urgent level of its log.
   public var logLevel = LogRecord.Level.info
   /// The folder of the files that are received and sent, and of the gateway's own data.
   public var folder: String
   /// The folder of the dashboard; nil for none.
-  public var site: String?
+  public var dashboardFolder: String?
   /// The path of the contract, openapi/vicinity.json; nil for none.
   public var contract: String?
   /// The time for which a peer that lives with its client's WebSocket waits for the client to reconnect.
-  public var graceTime: Duration = .seconds(30)
+  public var reconnectTimeout: Duration = .seconds(30)
   /// The time after which the peers of an absent client are shown as away.
   public var awayTime: Duration = .seconds(60)
   /// The time over which a scrub of all stored files and rows is spread; zero for no scrub.
   public var scrubTime: Duration = .seconds(86_400)
   /// The time within which a WebSocket must authenticate.
-  public var connectTime: Duration = .seconds(5)
+  public var authenticationTimeout: Duration = .seconds(5)
 
   var sabotage: GatewaySabotage = []
   /// The time in a turn of the loop for the requests of clients, in nanoseconds.

@@ -21,7 +21,7 @@ struct BasePathTests {
   @Test("A base path that begins as the dashboard's own paths do is refused")
   func own() async throws {
     await #expect(throws: Problem.self) {
-      try await atPlace({ ($0.basePath, $0.site) = ("/app/x", Document.site) }) { _ in }
+      try await atPlace({ ($0.basePath, $0.dashboardFolder) = ("/app/x", Document.site) }) { _ in }
     }
   }
 
@@ -29,7 +29,7 @@ struct BasePathTests {
   @Test(
     "All that a client resolves has the path before it, whether requests come with it or not", arguments: ["/a/b", ""])
   func paths(_ prefix: String) async throws {
-    try await atPlace({ ($0.basePath, $0.site) = ("/a/b", Document.site) }) { place in
+    try await atPlace({ ($0.basePath, $0.dashboardFolder) = ("/a/b", Document.site) }) { place in
       var anna = place.stranger
       let ticket = try await place.gateway.makePairingTicket(role: "member")
       #expect(ticket.localURL == "http://localhost:\(place.port)/a/b/#code=\(ticket.code)")
@@ -64,7 +64,7 @@ struct BasePathTests {
 
   @Test("Its pages and its contract lead below the path")
   func pages() async throws {
-    try await atPlace({ ($0.basePath, $0.site) = ("/a/b", Document.site) }) { place in
+    try await atPlace({ ($0.basePath, $0.dashboardFolder) = ("/a/b", Document.site) }) { place in
       let stranger = place.stranger
       for path in ["/a/b", "/a/b?x=y"] {
         let moved = try await stranger.get(path)

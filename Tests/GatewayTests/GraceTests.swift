@@ -12,7 +12,7 @@ struct GraceTests {
 
   @Test("It stays as it was for a WebSocket that breaks and comes back in time, and nobody else notices")
   func comingBack() async throws {
-    try await atPlace({ $0.graceTime = .seconds(3) }) { place in
+    try await atPlace({ $0.reconnectTimeout = .seconds(3) }) { place in
       var isProved = false
       while !isProved {
         let client = try await place.client()
@@ -57,7 +57,7 @@ struct GraceTests {
 
   @Test("It lives as long as any of its client's WebSockets")
   func several() async throws {
-    try await atPlace({ $0.graceTime = .seconds(1) }) { place in
+    try await atPlace({ $0.reconnectTimeout = .seconds(1) }) { place in
       let anna = try await place.client()
       let (first, second) = (try await Talk.connected(anna), try await Talk.connected(anna))
       let peer = try await anna.make("/v1/peers", ["displayName": "Brief", "lifetime": "connection"]).id

@@ -10,7 +10,7 @@ struct LimitsTests {
     "Each limit that /v1/gateway shows is in the contract or an option, and in docs/operations.md as large as it is")
   func everywhere() async throws {
     var shown: [JSON.Member] = []
-    try await atPlace({ $0.connectTime = GatewayOptions(folder: "").connectTime }) { place in
+    try await atPlace({ $0.authenticationTimeout = GatewayOptions(folder: "").authenticationTimeout }) { place in
       shown = try await place.client().get("/v1/gateway").json["limits"]?.members ?? []
     }
     #expect(Set(shown.map(\.name)).count == shown.count)

@@ -149,7 +149,7 @@ struct ListTests {
 
   @Test("A peer of a connection goes some time after its last WebSocket, and not before")
   func connections() async throws {
-    try await atPlace({ $0.graceTime = .milliseconds(200) }) { place in
+    try await atPlace({ $0.reconnectTimeout = .milliseconds(200) }) { place in
       let anna = try await place.client()
       let talk = try await Talk.connected(anna)
       let brief = try await anna.make("/v1/peers", ["displayName": "Brief", "lifetime": "connection"]).id

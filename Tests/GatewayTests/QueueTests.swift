@@ -186,7 +186,7 @@ struct QueueTests {
 
   @Test("A stream's WebSocket that is silent, or says something else first, or whose gateway stops, is told so")
   func streamCodes() async throws {
-    try await Meeting.hold([:], { $0.connectTime = .seconds(2) }) { meeting in
+    try await Meeting.hold([:], { $0.authenticationTimeout = .seconds(2) }) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let stream = try await anna.client.make("\(anna.path)/streams", ["name": "voice", "to": .text(bert.peer)])
       let path = "\(stream["Location"] ?? "")/socket"

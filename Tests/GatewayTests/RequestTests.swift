@@ -22,7 +22,7 @@ struct RequestTests {
   @Test("The dashboard's files are there to be looked at: another method is 405, and OPTIONS says which are not")
   func site() async throws {
     let page = "GET, HEAD, OPTIONS"
-    try await atPlace({ $0.site = Document.site }) { place in
+    try await atPlace({ $0.dashboardFolder = Document.site }) { place in
       for path in ["/", "/index.html"] {
         let refused = try await place.stranger.ask("POST", path)
         #expect(refused.status == 405 && refused["Allow"] == page && refused.problem == "methodNotAllowed")

@@ -37,7 +37,7 @@ struct SocketTests {
 
   @Test("Who says nothing is let go")
   func silence() async throws {
-    try await atPlace({ $0.connectTime = .seconds(1) }) { place in
+    try await atPlace({ $0.authenticationTimeout = .seconds(1) }) { place in
       let talk = try await Talk.open(place.stranger)
       #expect(try await talk.closing() == 4408)
     }

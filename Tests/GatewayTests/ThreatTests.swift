@@ -81,7 +81,7 @@ struct ThreatTests {
       "/..%2fopenapi%2fvicinity.json", "//etc/passwd", "/app/%00", "/.git/config", "/app",
     ])
   func sitePaths(_ path: String) async throws {
-    try await atPlace({ $0.site = Document.site }) { place in
+    try await atPlace({ $0.dashboardFolder = Document.site }) { place in
       let answer = try await onThread { [head = place.stranger.head("GET", path, nil, nil, [:]), port = place.port] in
         let line = try Line(to: port)
         try line.write(head)
@@ -176,7 +176,7 @@ struct ThreatTests {
 
   @Test("The page is framed by nobody, and runs what stands beside it only")
   func frames() async throws {
-    try await atPlace({ $0.site = Document.site }) { place in
+    try await atPlace({ $0.dashboardFolder = Document.site }) { place in
       let policy = try await place.stranger.get("/")["Content-Security-Policy"] ?? ""
       #expect(policy.contains("frame-ancestors 'none'") && policy.contains("default-src 'none'"), "\(policy)")
       #expect(!policy.contains("unsafe"))

@@ -62,7 +62,7 @@ import Testing
     case .form(.hostName): "stage.example"
     case .form(.origin): "https://stage.example:8443"
     case .form(.addresses): "10.0.0.0/8"
-    case .form(.place): "10.0.0.5"
+    case .form(.listenAddress): "10.0.0.5"
     case .form(.basePath): "/vicinity"
     }
   }

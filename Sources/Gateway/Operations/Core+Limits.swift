@@ -60,7 +60,8 @@ extension Core {
       ("socketQueuesBytes", web.socketQueuesBytesMax), ("socketShareBytes", web.socketShareBytesMax),
       ("pingSeconds", web.pingInterval.wholeSeconds), ("closingSeconds", web.closingTime.wholeSeconds),
       ("leavingSeconds", web.leavingTime.wholeSeconds),
-      ("connectSeconds", options.connectTime.wholeSeconds), ("graceSeconds", options.graceTime.wholeSeconds),
+      ("connectSeconds", options.authenticationTimeout.wholeSeconds),
+      ("graceSeconds", options.reconnectTimeout.wholeSeconds),
       ("awaySeconds", options.awayTime.wholeSeconds), ("scrubSeconds", options.scrubTime.wholeSeconds),
       // Connections.
       ("undecidedConnections", web.undecidedMax), ("headBytes", web.headBytesMax), ("headFields", web.headerFieldsMax),

@@ -37,7 +37,7 @@ final class SocketClient: SocketOwner {
     socket.queuedBytesMax = Self.queuedBytesMax
     socket.resumeBytes = Self.unreadBytesMax / 2
     core.sockets.add(self, socket)
-    connectDeadline = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
+    connectDeadline = core.reactor.schedule(after: core.options.authenticationTimeout) { [unowned self] in
       connectDeadline = nil
       close(.silence, "nothing was said in time: send 'connect' first")
     }

@@ -57,7 +57,7 @@ final class Sockets {
   /// Starts a client's grace period: without a new WebSocket in time its connection peers are removed.
   func startGracePeriod(of client: ClientID) {
     guard absences[client] == nil, !clients.values.contains(where: { $0.view?.id == client }) else { return }
-    absences[client] = core.reactor.schedule(after: core.options.graceTime) { [weak self] in
+    absences[client] = core.reactor.schedule(after: core.options.reconnectTimeout) { [weak self] in
       guard let self else { return }
       absences[client] = nil
       core.removeConnectionPeers(of: client)

@@ -78,7 +78,7 @@ final class StreamSocket: SocketOwner {
     socket.queuedBytesMax = Self.queuedBytesMax
     core.sockets.streams[number] = self
     if let client = call.client { return begin(client) }
-    startDeadline = core.reactor.schedule(after: core.options.connectTime) { [unowned self] in
+    startDeadline = core.reactor.schedule(after: core.options.authenticationTimeout) { [unowned self] in
       startDeadline = nil
       end(.silence, "nothing was said in time: send {\"token\": \"…\"} first")
     }

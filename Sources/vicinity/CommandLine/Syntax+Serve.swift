@@ -159,7 +159,7 @@ extension Syntax {
       return option
     } + [
       .init(
-        name: "listen", value: .form(.place),
+        name: "listen", value: .form(.listenAddress),
         summary: "an address of this machine at which it listens, perhaps with the port (all addresses)",
         group: .host, isRepeatable: true)
     ]

@@ -136,7 +136,7 @@ struct OptionSyntax: Sendable {
       switch form {
       case .hostName: "NAME"
       case .origin: "ORIGIN"
-      case .addresses, .place: "ADDRESS"
+      case .addresses, .listenAddress: "ADDRESS"
       case .basePath: "PATH"
       }
     }

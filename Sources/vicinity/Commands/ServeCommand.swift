@@ -102,8 +102,9 @@ enum ServeCommand {
       if let number = invocation.number(limit.option) { options.limits[limit] = number }
     }
     options.certificate = try certificate(invocation)
-    if let life = invocation.duration("code-life") { options.codeLife = life }
-    options.site = try invocation.has("no-dashboard") ? nil : site(invocation) ?? FileSystem.installed("public")
+    if let life = invocation.duration("code-life") { options.pairingCodeLifetime = life }
+    options.dashboardFolder =
+      try invocation.has("no-dashboard") ? nil : site(invocation) ?? FileSystem.installed("public")
     options.contract = FileSystem.installed("openapi/vicinity.json")
     return options
   }

@@ -37,7 +37,7 @@ final class Place: Sendable {
     options.host.keys = .folder("\(folder)/keys")
     options.host.port = 0
     // This machine may be busy with other tests.
-    options.connectTime = .seconds(60)
+    options.authenticationTimeout = .seconds(60)
     options.host.discovery = .fixed(other.map { ["127.0.0.1:\($0.port)"] } ?? [])
     options.contract = Document.path
     change(&options)
