@@ -1,13 +1,8 @@
 import Foundation
 
 /// Plain words: names and comments that say what a thing is, tables that can be read, short commit subjects.
-///
-/// Each list of exceptions is exact: an entry that is not needed any more is a finding, so that the lists only shrink.
 enum WordRules {
   // MARK: Predicates
-
-  /// Commands that still read as predicates, by file.
-  static let predicatesToRename: [String] = []
 
   /// A function named `isX`, `hasX` or `canX` returns a `Bool`.
   static func predicates(_ file: SourceFile) -> [Finding] {
@@ -22,9 +17,6 @@ enum WordRules {
   }
 
   // MARK: Names
-
-  /// Types that two targets still declare.
-  static let sharedNames: [String] = []
 
   /// The names of types at the top level of more than one target.
   static func namesOfTwo(_ files: [SourceFile]) -> [String] {
@@ -42,9 +34,7 @@ enum WordRules {
 
   // MARK: Riddles
 
-  /// Targets with phrases as names that are still to be renamed.
-  static let targetsToRename: [String] = []
-
+  /// A name is a noun or a verb, and no phrase.
   static func phrases(_ file: SourceFile) -> [Finding] {
     guard file.path.hasPrefix("Sources/"), file.isSwift else { return [] }
     return file.findings(of: #/\b(?:goOn|goesOn|lookNoMore|\w+NoMore)\b/#, "A phrase as a name.")
@@ -61,9 +51,6 @@ enum WordRules {
   }
 
   // MARK: Tables
-
-  /// Pages with cells that are still to be shortened.
-  static let pagesToShorten: [String] = []
 
   /// A cell of a table has less than 200 characters: one figure, or one short sentence.
   static func cells(_ file: SourceFile) -> [Finding] {
