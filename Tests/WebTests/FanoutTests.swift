@@ -228,4 +228,38 @@ import Web
     #expect(try client.receive() == .text("end"))
     for number in 0..<6 { #expect(try other.receive()?.payload == Self.message(number, bytes: 20)) }
   }
+
+  @Test func `a ring keeps what a subscriber has still to be sent, and nothing once all of them have it`() throws {
+    let rig = try WebRig(limits, sendBuffer: 4_096)
+    let slow = try SocketClient(rig, "/ws/ring", receiveBuffer: 4_096)
+    let quick = try SocketClient(rig, "/ws/ring")
+    #expect(try rig.eventually { $0.ring.subscriberCount == 2 })
+    try rig.onHandler { handler in
+      for number in 0..<30 { Self.message(number, bytes: 10_000).withUnsafeBytes { handler.ring.publish($0) } }
+    }
+    for number in 0..<30 { #expect(try quick.receive()?.payload == Self.message(number, bytes: 10_000)) }
+    #expect(try rig.onHandler { $0.ring.keptBytes } > 100_000)
+    for number in 0..<30 { #expect(try slow.receive()?.payload == Self.message(number, bytes: 10_000)) }
+    try rig.onHandler { handler in Self.message(30, bytes: 20).withUnsafeBytes { handler.ring.publish($0) } }
+    for client in [quick, slow] { #expect(try client.receive()?.payload == Self.message(30, bytes: 20)) }
+    #expect(try rig.eventually { $0.ring.keptBytes == 0 })
+  }
+
+  @Test func `a socket that has left a ring is sent the rest of it, whatever the others have`() throws {
+    let rig = try WebRig(limits, sendBuffer: 4_096)
+    let slow = try SocketClient(rig, "/ws/ring", receiveBuffer: 4_096)
+    #expect(try rig.eventually { $0.ring.subscriberCount == 1 })
+    let quick = try SocketClient(rig, "/ws/ring")
+    #expect(try rig.eventually { $0.ring.subscriberCount == 2 })
+    try rig.onHandler { handler in
+      for number in 0..<30 { Self.message(number, bytes: 10_000).withUnsafeBytes { handler.ring.publish($0) } }
+    }
+    for number in 0..<30 { #expect(try quick.receive()?.payload == Self.message(number, bytes: 10_000)) }
+    try rig.onHandler { handler in handler.sockets[0].socket.map(handler.ring.unsubscribe) }
+    for number in 30..<40 {
+      try rig.onHandler { handler in Self.message(number, bytes: 20).withUnsafeBytes { handler.ring.publish($0) } }
+      #expect(try quick.receive()?.payload == Self.message(number, bytes: 20))
+    }
+    for number in 0..<30 { #expect(try slow.receive()?.payload == Self.message(number, bytes: 10_000)) }
+  }
 }

@@ -59,11 +59,13 @@ package final class Fanout {
   /// The bytes and messages that were published in the round so far.
   private var roundBytes = 0
   private var roundCount = 0
+  /// The end of the frames that a socket has still to send which unsubscribed meanwhile.
+  private var heldEnd = 0
 
   /// Limit for subscribers in one turn: each costs a system call, and the loop has other work to do.
   private static let stepsMax = 8
 
-  /// A ring that keeps the last `bytesMax` bytes, which is as far as a subscriber may be behind.
+  /// A ring that keeps up to `bytesMax` bytes for subscribers that are behind.
   package init(bytesMax: Int, _ overflow: Overflow = .unsubscribe) {
     precondition(bytesMax > 0, "a ring of no bytes carries nothing")
     self.bytesMax = bytesMax
@@ -81,6 +83,9 @@ package final class Fanout {
   var dropsOldest: Bool { if case .dropOldest = overflow { true } else { false } }
 
   package var subscriberCount: Int { subscribers.count }
+
+  /// The bytes of the messages that are still to go out.
+  package var keptBytes: Int { log.byteCount + log.largeBytes }
 
   /// Publishes a message: to all where no recipients are named. A ring has room for four of its largest message in any case.
   package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to recipients: Recipients? = nil)
@@ -135,7 +140,9 @@ package final class Fanout {
 
   /// Messages that were published before still go out.
   package func unsubscribe(_ socket: WebSocket) {
-    if forget(socket) { socket.unsubscribe(from: self) }
+    guard forget(socket) else { return }
+    if socket.sendQueue.firstUnsent(of: self) != nil { heldEnd = log.end }
+    socket.unsubscribe(from: self)
   }
 
   @discardableResult
@@ -180,5 +187,13 @@ package final class Fanout {
       unservedCount -= 1
       socket.flush(after: self)
     }
+    if unservedCount == 0 { dropSent() }
+  }
+
+  /// Drops the messages that all subscribers have sent: a quiet ring takes no memory.
+  private func dropSent() {
+    guard heldEnd <= log.start else { return }
+    drop(before: subscribers.reduce(log.end) { min($0, $1.sendQueue.firstUnsent(of: self) ?? $0) })
+    log.release()
   }
 }

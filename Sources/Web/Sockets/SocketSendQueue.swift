@@ -114,6 +114,14 @@ final class SocketSendQueue {
     cursors.reduce(0) { $1.fanout === fanout ? $0 + max(0, $1.last - $1.next) : $0 }
   }
 
+  /// The first frame of this ring whose bytes are still to go out; nil where there is none.
+  func firstUnsent(of fanout: Fanout) -> Int? {
+    // The rest of a large frame shares the bytes of the frame before the cursor.
+    let sharedCount = isRestShared ? 1 : 0
+    return cursors.lazy.filter { $0.fanout === fanout && $0.next - sharedCount < $0.last }.map { $0.next - sharedCount }
+      .min()
+  }
+
   /// The number of frames of this ring that were dropped for this socket.
   func droppedCount(of fanout: Fanout) -> Int {
     cursors.reduce(0) { $1.fanout === fanout ? $0 + $1.droppedCount : $0 }
