@@ -113,9 +113,11 @@ extension Core {
   /// Removes a client's actions with its own things; its pairing and revocation stay.
   func removeAuditEntries(of client: ClientID) {
     for item in Array(auditList.seen(by: .console, where: ["client": client.text])) {
-      if item.facets["deed"].flatMap(AuditAction.init)?.endsWithClient == true {
-        removeAuditEntry(item.id, by: item.facets["by"] ?? "")
+      guard item.facets["deed"].flatMap(AuditAction.init)?.endsWithClient == true, let number = Int(item.id) else {
+        continue
       }
+      auditNumbers[item.facets["by"] ?? ""]?.removeAll { $0 == number }
+      removeAuditEntry(number)
     }
   }
 
@@ -127,15 +129,13 @@ extension Core {
   }
 
   private func trimAuditEntries(of kind: String) {
-    while let numbers = auditNumbers[kind], numbers.count > Self.auditEntriesMax, let oldest = numbers.first {
-      removeAuditEntry(String(oldest), by: kind)
+    while auditNumbers[kind]?.count ?? 0 > Self.auditEntriesMax, let oldest = auditNumbers[kind]?.popFirst() {
+      removeAuditEntry(oldest)
     }
   }
 
-  private func removeAuditEntry(_ id: String, by kind: String) {
-    guard let number = Int(id) else { return }
-    auditNumbers[kind]?.removeAll { $0 == number }
-    auditList.remove(id)
+  private func removeAuditEntry(_ number: Int) {
+    auditList.remove(String(number))
     _ = store.enqueue({ try $0.removeAuditEntry(number) }, answer: { _ in })
   }
 }
