@@ -1,5 +1,6 @@
 internal import Nearby
 internal import Notation
+internal import Reactor
 internal import Store
 internal import Wire
 
@@ -81,6 +82,10 @@ final class SessionModel {
   var blocked: Set<String> = []
   /// Present members, by their endpoint.
   var present: [String: MemberModel] = [:]
+  /// The number of those that are connected.
+  var connectedCount = 0
+  /// Whether it is published at the end of this turn of the loop.
+  var isPublishingDue = false
   /// Peers that were invited and did not join, by their IDs, oldest first; each has its place among the members.
   var invitees: [String] = []
   var streamModels: [String: StreamModel] = [:]
@@ -128,7 +133,7 @@ final class SessionModel {
     var members: [JSON.Member] = [
       .init("id", .text(id)), .init("peer", .text(peer.id)), .init("encryption", .text("\(parameters.encryption)")),
       .init("trust", .text(parameters.trust.rawValue)), .init("maxPeers", .number(parameters.maxPeers)),
-      .init("connected", .number(connected.count)), .init("locked", .bool(isLocked)),
+      .init("connected", .number(connectedCount)), .init("locked", .bool(isLocked)),
       .init("blocked", .list(blocked.sorted().map(JSON.text))),
       .init(
         "history",
@@ -311,9 +316,12 @@ extension Core {
   private func memberChanged(_ member: Member, _ state: MemberState, _ model: SessionModel) {
     let id = member.id.text
     forgetInvitee(member.peer.text, in: model)
-    let known = model.present[id] ?? MemberModel(member, state)
+    let before = model.present[id]
+    if before?.isConnected == true { model.connectedCount -= 1 }
+    let known = before ?? MemberModel(member, state)
     model.present[id] = known
     known.update(member, state)
+    if known.isConnected { model.connectedCount += 1 }
     known.isSuspended = false
     known.setAway(since: member.awaySince)
     publish(known, in: model)
@@ -331,7 +339,17 @@ extension Core {
     }
     let word = state == .connected ? "connected" : state == .connecting ? "connecting" : "notConnected"
     publishEvent(word, about: "\(model.members.path)/\(id)", model.owner, members)
-    publish(model)
+    publishSoon(model)
+  }
+
+  /// Publishes the session once for all changes of its members in this turn of the loop.
+  private func publishSoon(_ model: SessionModel) {
+    guard !model.isPublishingDue else { return }
+    model.isPublishingDue = true
+    reactor.soon { [weak self] in
+      model.isPublishingDue = false
+      self?.publish(model)
+    }
   }
 
   /// A peer that did not join has no endpoint here: its place among the members has the peer's ID.
