@@ -77,6 +77,7 @@ final class Core {
   var browsers: [String: BrowserModel] = [:]
   var invitations: [String: InvitationModel] = [:]
   var sessions: [String: SessionModel] = [:]
+  var memberTexts = MemberTexts()
   /// Disk use by resources, for each owner.
   var diskUse = DiskUse()
   /// Disk use by the messages that sessions may keep, for each owner.

@@ -22,6 +22,27 @@ struct CrowdTests {
     return crowd
   }
 
+  @Test func `the JSON of a member is written once for each of its states, and all who see it share its bytes`()
+    async throws
+  {
+    try await atPlace { place in
+      _ = try await Self.crowd(at: place)
+      let found = try #require(
+        await place.gateway.answer { core in
+          (
+            core.memberTexts.writtenCount,
+            core.sessions.values.flatMap { session in
+              session.present.keys.compactMap { session.members[$0]?.bytes }
+            }.map { $0.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) } }
+          )
+        })
+      // Each is connecting, and then connected, and some are told their inviter in between; not once for each pair.
+      #expect(found.0 <= 6 * Self.size, "\(found.0)")
+      #expect(found.1.count == Self.size * (Self.size - 1))
+      #expect(Set(found.1).count <= 2 * Self.size)
+    }
+  }
+
   @Test func `a session is published once for all that join it at once`() async throws {
     try await atPlace { place in
       let crowd = try await Self.crowd(at: place)

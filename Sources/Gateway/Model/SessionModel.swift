@@ -388,10 +388,8 @@ extension Core {
 
   func publish(_ known: MemberModel, in model: SessionModel) {
     guard exists(known, in: model) else { return }
-    let json = known.json(isVerified: host.knownPeer(known.member.peer) != nil)
-    model.members.put(
-      known.member.id.text, json, owner: model.owner,
-      facets: ["peer": known.member.peer.text, "state": json["state"]?.text ?? ""])
+    let text = memberTexts.text(of: known, isVerified: host.knownPeer(known.member.peer) != nil)
+    model.members.put(known.member.id.text, written: text.bytes, owner: model.owner, facets: text.facets)
   }
 
   // MARK: Decisions
