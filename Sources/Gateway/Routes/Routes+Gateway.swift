@@ -14,8 +14,8 @@ extension Routes {
       .socket(Sockets.subprotocol) { core, head, _, _ in
         (SocketClient(core, head), .messages(bytesMax: Sockets.messageBytesMax))
       }),
-    Route(.get, "/openapi.json", .anyone, .now { core, _ in .kept(try core.needContract().json) }),
-    Route(.get, "/docs", .anyone, .now { core, _ in .page(try core.needContract().page) }),
+    Route(.get, "/openapi.json", .anyone, .later { core, _ in .kept(try await core.needContract().json) }),
+    Route(.get, "/docs", .anyone, .later { core, _ in .page(try await core.needContract().page) }),
     Route(.get, "/docs/style.css", .anyone, .now { _, _ in .kept(Stylesheet.asset) }),
     Route(.get, "/problems/{kind}", .anyone, .now { core, call in try problem(call, below: core.access.base) }),
   ]
