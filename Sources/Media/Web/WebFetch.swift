@@ -26,7 +26,8 @@ public final class WebFetch: @unchecked Sendable {
 
   public struct Options: Sendable {
     public var policy = AddressPolicy()
-    public var trust = WebTrust.system
+    /// Nil trusts the system's authorities, which are read at the first fetch by https.
+    public var trust: WebTrust?
     /// Larger content is refused before it begins.
     public var bytesMax: UInt64 = 64 << 30
     /// Two or three are common.

@@ -21,10 +21,10 @@ struct WebStream: ~Copyable {
   /// Nil for http.
   private let ssl: OpaquePointer?
 
-  init(to url: WebURL, _ trust: WebTrust, on socket: consuming Descriptor) {
+  init(to url: WebURL, _ trust: WebTrust?, on socket: consuming Descriptor) {
     host = url.host
     let isAddress = SocketAddress(url.host, port: url.port) != nil
-    ssl = url.scheme == .https ? trust.connection(to: url.host, isAddress: isAddress) : nil
+    ssl = url.scheme == .https ? (trust ?? .system).connection(to: url.host, isAddress: isAddress) : nil
     if let ssl { expect(SSL_set_fd(ssl, socket.number) == 1, "use the socket") }
     self.socket = socket
   }
