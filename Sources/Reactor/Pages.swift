@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Page-aligned buffer for `O_DIRECT`.
 package final class Pages: Sendable {
-  /// A page of every machine, and whole blocks of every disk.
+  /// Whole blocks of every disk, and a page of most machines.
   package static let bytes = 4096
 
   // A pointer is not tied to a thread: the owner makes sure that one writes at a time.

@@ -95,7 +95,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
   }
 
   private func spelled(_ text: [CChar]) -> String {
-    String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    String(decoding: text.prefix { $0 != 0 }.map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self)
   }
 }
 

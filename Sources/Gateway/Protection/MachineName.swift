@@ -6,7 +6,8 @@ enum MachineName {
   static var all: [String] {
     var bytes = [CChar](repeating: 0, count: 256)
     guard gethostname(&bytes, bytes.count - 1) == 0 else { return [] }
-    let name = String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self).lowercased()
+    let letters = bytes.prefix { $0 != 0 }.map { UInt8(truncatingIfNeeded: $0) }
+    let name = String(decoding: letters, as: UTF8.self).lowercased()
     let short = String(name.prefix { $0 != "." })
     return (name.contains(".") ? [short, "\(short).local", name] : [short, "\(short).local"]).filter(isSound)
   }

@@ -84,7 +84,7 @@ private func unsupportedKind(of key: OpaquePointer) -> String? {
   case EVP_PKEY_EC:
     var curve = [CChar](repeating: 0, count: 64)
     guard EVP_PKEY_get_group_name(key, &curve, curve.count, nil) == 1 else { return name }
-    let text = String(decoding: curve.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let text = String(decoding: curve.prefix { $0 != 0 }.map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self)
     return ["prime256v1", "secp384r1"].contains(text) ? nil : "\(name) over \(text)"
   default:
     return name

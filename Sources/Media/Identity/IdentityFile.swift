@@ -43,7 +43,7 @@ private struct IdentityFileReader: ~Copyable {
     let text = password.utf8
     self.password = .allocate(capacity: max(text.count, 1))
     passwordCount = CInt(text.count)
-    _ = self.password.initialize(from: text.lazy.map(CChar.init(bitPattern:)))
+    _ = self.password.initialize(from: text.lazy.map { CChar(truncatingIfNeeded: $0) })
   }
 
   deinit {

@@ -11,7 +11,7 @@ final class HoldingPlace {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
     var name = Array("\(parent)/vicinity-XXXXXX".utf8CString)
     guard mkdtemp(&name) != nil else { throw SystemError("make a folder in \(parent)", code: errno) }
-    path = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    path = String(decoding: name.dropLast().map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self)
   }
 
   func makeFolder() throws(SystemError) -> String {

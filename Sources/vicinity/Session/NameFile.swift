@@ -53,7 +53,7 @@ struct NameFile {
   static var defaultName: String {
     var host = [CChar](repeating: 0, count: 65)
     gethostname(&host, host.count - 1)
-    let letters = host.map(UInt8.init(bitPattern:)).prefix { $0 != 0 && $0 != UInt8(ascii: ".") }
+    let letters = host.map { UInt8(truncatingIfNeeded: $0) }.prefix { $0 != 0 && $0 != UInt8(ascii: ".") }
     let machine = String(decoding: letters, as: UTF8.self)
     let user = getpwuid(geteuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) }
     var name = [user, machine].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "@")
