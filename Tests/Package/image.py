@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -95,20 +96,23 @@ def end_one(host, client):
 
 
 def check_quadlet(host):
-    """The unit for Podman, by the options of 'podman run' that it stands for: its generator comes with Podman 4.4 only."""
-    with open(f"{ROOT}/docker/vicinity.container", encoding="utf-8") as file:
-        lines = file.read().split("[Container]\n")[1].split("\n[")[0].splitlines()
-    settings = [line.split("=", 1) for line in lines if line]
-    known = {
-        "Network": "--network={}", "ReadOnly": "--read-only={}", "Tmpfs": "--tmpfs={}", "DropCapability": "--cap-drop={}",
-        "NoNewPrivileges": "--security-opt=no-new-privileges", "Volume": "--volume={}", "PodmanArgs": "{}", "ContainerName": "--name={}",
-    }
-    image = dict(settings).pop("Image")
-    options = [known[name].format(value) for name, value in settings if name != "Image"]
-    host.podman("run", "--detach", *options, image)
+    """Runs and stops the container as the service does that Podman's generator makes of docker/vicinity.container."""
+    build("vicinity-quadlet", "--layers", "--file", f"{HERE}/quadlet.Dockerfile", HERE)
+    service = host.podman(
+        "run", "--rm", "--network", "none", "--volume", f"{ROOT}/docker:/etc/containers/systemd:ro", "localhost/vicinity-quadlet")
+
+    def command(name):
+        lines = re.findall(rf"^{name}=/usr/bin/podman (.*)$", service, re.MULTILINE)
+        expect(len(lines) == 1, f"the generator makes no service with one {name}= of docker/vicinity.container: {service}")
+        # The host is not run by systemd, which would give the service a group of its own.
+        return [word for word in shlex.split(lines[0].replace("%t", "/run").replace("%N", "vicinity")) if word != "--cgroups=split"]
+
+    host.podman(*command("ExecStart"))
     client = Client(host.process)
     until(client.is_ready, "the gateway of vicinity.container is not ready")
-    host.podman("rm", "--force", "--time", 30, dict(settings)["ContainerName"])
+    host.podman(*command("ExecStop"))
+    expect(not host.podman("ps", "--all", "--quiet").strip(), "the service of vicinity.container leaves its container")
+    note("vicinity.container: its service starts and stops the gateway")
 
 
 def use_compose(host):
