@@ -265,13 +265,12 @@ def remove(machine, client, purge):
 
 def install_at_taken_port(machine, client):
     """The gateway says so, and begins when the port is free."""
-    listen = "$taken = IO::Socket::INET->new(LocalPort => 7777, Listen => 5, ReuseAddr => 1) or die; <STDIN>"
-    other = machine.start("perl", "-MIO::Socket::INET", "-e", listen)
+    listen = "$taken = IO::Socket::INET->new(LocalPort => 7777, Listen => 5, ReuseAddr => 1) or die; sleep"
+    other = machine.sh(f"perl -MIO::Socket::INET -e '{listen}' </dev/null >/dev/null 2>&1 & echo $!").strip()
     until(lambda: machine.sh("grep -q ':1E61 .* 0A ' /proc/net/tcp") == "", "perl does not listen")
     said = machine.sh("apt-get install -y /packages/vicinity.deb")
     expect("Vicinity does not run yet" in said, f"where the port is taken, the installation says: {said[-600:]}")
     said = machine.sh("journalctl --no-pager --unit vicinity.service")
     expect("port 7777 is in use by another program" in said, f"where the port is taken, the journal says: {said[-600:]}")
-    other.stdin.close()
-    other.wait(PATIENCE_SECONDS)
+    machine.sh(f"kill {other}")
     until(client.is_ready, "the gateway does not begin when the port is free")
