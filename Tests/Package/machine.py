@@ -119,10 +119,11 @@ def check_service(machine, client):
 
 
 def check_start(host, place):
-    """The figures in docs/operations.md."""
+    """An installation where the port is taken, and then the figures in docs/operations.md."""
     shutil.copy(the_package(), f"{place}/vicinity.deb")
     machine = Machine(host, place)
-    machine.sh("apt-get install -y /packages/vicinity.deb")
+    install_at_taken_port(machine, Client(machine.process))
+    machine.sh("systemctl stop vicinity.service && systemctl start vicinity.socket vicinity.service")
     report_starts(machine, 11)
 
 
@@ -253,8 +254,7 @@ def remove(machine, client, purge):
     said = machine.sh("ls -d /var/lib/vicinity /etc/vicinity /usr/share/vicinity 2>&1 || true")
     expect(said.count("No such file") == 3, f"'purge' leaves: {said}")
 
-    install_at_taken_port(machine, client)
-    machine.sh("systemctl stop vicinity.socket vicinity.service && rm -r /var/lib/vicinity")
+    machine.sh("apt-get install -y /packages/vicinity.deb && systemctl stop vicinity.socket vicinity.service && rm -r /var/lib/vicinity")
     machine.sh("install -d -o vicinity -g vicinity -m 700 /var/lib/vicinity /var/lib/vicinity/keys")
     machine.sh("cp -a /srv/backup/monday/keys /var/lib/vicinity/keys/ && cp -a /srv/backup/monday/gateway /var/lib/vicinity/")
     machine.sh("chown -R vicinity:vicinity /var/lib/vicinity && systemctl start vicinity.socket vicinity.service")
