@@ -42,8 +42,7 @@ let package = Package(
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
-    .systemLibrary(
-      name: "CWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev", "libuv1-dev"])]),
+    .systemLibrary(name: "CWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -53,7 +52,7 @@ let package = Package(
     .target(
       name: "Nearby", dependencies: ["Engine", "Media", "Notation", "Reactor", "Store", "Wire"], swiftSettings: library),
     .target(
-      name: "Web", dependencies: ["CMicroHTTPD", "CReceive", "CWebSockets", "CZlib", "Media", "Reactor"],
+      name: "Web", dependencies: ["CMicroHTTPD", "CReceive", "CZlib", "Media", "Notation", "Reactor"],
       swiftSettings: house),
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .target(name: "Notation", swiftSettings: core),
@@ -70,7 +69,8 @@ let package = Package(
       name: "MediaTests", dependencies: ["CHash", "COpenSSL", "Engine", "Media", "Reactor", "Wire"],
       swiftSettings: house),
     .testTarget(
-      name: "WebTests", dependencies: ["COpenSSL", "Engine", "Media", "Reactor", "Web", "Wire"], swiftSettings: house),
+      name: "WebTests", dependencies: ["COpenSSL", "CWebSockets", "Engine", "Media", "Reactor", "Web", "Wire"],
+      swiftSettings: house),
     .testTarget(
       name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire", "lab-rig"], swiftSettings: house),
     .target(name: "BuiltProgram", path: "Tests/BuiltProgram", swiftSettings: house),

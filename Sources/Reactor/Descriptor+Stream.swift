@@ -39,14 +39,6 @@ extension Descriptor {
     set(rlimit(rlim_cur: min(rlim_t(count), limit.rlim_max), rlim_max: limit.rlim_max))
   }
 
-  /// Lowers the limit of descriptors during the body, for a library that makes tables for all of them.
-  public static func limited<Result>(to count: Int, _ body: () -> Result) -> Result {
-    let limit = limits
-    defer { set(limit) }
-    set(rlimit(rlim_cur: min(rlim_t(count), limit.rlim_cur), rlim_max: limit.rlim_max))
-    return body()
-  }
-
   private static var limits: rlimit {
     var limit = rlimit()
     // It fails only for an unknown kind of limit.

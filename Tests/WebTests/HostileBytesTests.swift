@@ -72,9 +72,11 @@ import Testing
       _ = parse([22, 3] + bytes)
       var parser = HeadParser(WebLimits())
       _ = bytes.withUnsafeBytes { parser.parse($0) }
-      var checks = FrameGuard(messageBytesMax: 1_000)
-      let (count, _) = bytes.withUnsafeBytes { checks.admit($0) }
-      #expect(count <= bytes.count)
+      var frames = FrameReader(messageBytesMax: 1_000)
+      var index = 0
+      var input = bytes
+      input.withUnsafeMutableBytes { while (try? frames.next(in: $0, from: &index)) != nil {} }
+      #expect(index <= bytes.count)
     }
   }
 
@@ -99,23 +101,34 @@ import Testing
     }
   }
 
-  @Test func `frames pass in the same way however they come`() {
+  @Test func `frames are read in the same way however they come`() throws {
     let bytes =
       SocketClient.bytes(1, [UInt8](repeating: 65, count: 300), isLast: false) + SocketClient.bytes(9, [1, 2])
       + SocketClient.bytes(0, [66]) + SocketClient.bytes(2, [UInt8](repeating: 1, count: 70_000))
       + SocketClient.bytes(8, [3, 232, 97])
     for size in [1, 2, 3, 7, 100, 65_536, bytes.count] {
-      var checks = FrameGuard(messageBytesMax: 1 << 20)
+      var frames = FrameReader(messageBytesMax: 1 << 20)
       var held: [UInt8] = []
-      var passed: [UInt8] = []
+      var (messages, pings, codes): ([[UInt8]], [[UInt8]], [UInt16?]) = ([[]], [], [])
       for start in stride(from: 0, to: bytes.count, by: size) {
-        let shown = held + bytes[start..<min(start + size, bytes.count)]
-        let (count, violation) = shown.withUnsafeBytes { checks.admit($0) }
-        #expect(violation == nil)
-        passed += shown[..<count]
-        held = Array(shown[count...])
+        var shown = held + bytes[start..<min(start + size, bytes.count)]
+        var index = 0
+        try shown.withUnsafeMutableBytes { room in
+          while let item = try frames.next(in: room, from: &index) {
+            switch item {
+            case .piece(let range, _, let isLast):
+              messages[messages.count - 1] += room[range]
+              if isLast { messages.append([]) }
+            case .ping(let range): pings.append(Array(room[range]))
+            case .close(let code): codes.append(code)
+            }
+          }
+        }
+        held = Array(shown[index...])
+        #expect(held.count <= FrameReader.heldBytesMax)
       }
-      #expect(passed == bytes && held.isEmpty && checks.hasSeenClose)
+      let whole = [[UInt8](repeating: 65, count: 300) + [66], [UInt8](repeating: 1, count: 70_000), []]
+      #expect(messages == whole && pings == [[1, 2]] && codes == [1000] && held.isEmpty)
     }
   }
 }

@@ -21,6 +21,9 @@ package final class Front: ConnectionAcceptor {
   private var lastDetectorNumber: UInt64 = 0
   private var isClosed = false
 
+  /// The wanted limit of descriptors.
+  private static let descriptorsMax = 1 << 16
+
   /// Without an identity there is no HTTPS; without `link` there are no links.
   package init(
     on reactor: Reactor, handler: any WebHandler, limits: WebLimits = WebLimits(), identity: ServerIdentity? = nil,
@@ -34,13 +37,13 @@ package final class Front: ConnectionAcceptor {
     precondition(
       limits.headBytesMax <= ScratchBuffer.byteCount,
       "heads of \(limits.headBytesMax) bytes are more than is read at once")
-    Descriptor.raiseLimit(to: SocketServer.descriptorsMax)
+    Descriptor.raiseLimit(to: Self.descriptorsMax)
     connectionCounts = ConnectionCounts(limits)
     http = HTTPServer(on: reactor, handler, limits, scratch, meter)
     sockets = SocketServer(on: reactor, limits, scratch, meter)
     http.upgraded = { [sockets, meter] grant, transport, unsent, bytes, admission in
       meter.connected(as: .socket)
-      try? sockets.take(grant, transport, unsent: unsent, first: bytes, admission)
+      sockets.take(grant, transport, unsent: unsent, first: bytes, admission)
     }
   }
 
@@ -129,7 +132,7 @@ package final class Front: ConnectionAcceptor {
       LingeringClose(response.closingBytes, to: transport, admission, on: reactor, scratch)
     case .accept(let subprotocol, let owner, let reading):
       let grant = SocketGrant(head, subprotocol, owner, reading)
-      try? sockets.take(grant, transport, unsent: grant.bytes, first: bytes, admission)
+      sockets.take(grant, transport, unsent: grant.bytes, first: bytes, admission)
     }
   }
 }

@@ -1,4 +1,5 @@
-internal import CWebSockets
+internal import Media
+internal import Notation
 
 /// The opening handshake of a WebSocket: requirements for the request (RFC 6455 §4.2.1).
 extension Head {
@@ -23,34 +24,10 @@ extension Head {
     headers.all("Sec-WebSocket-Protocol").flatMap { $0.split(separator: ",").map { String($0).trimmed } }
   }
 
-  /// The request in the form for libwebsockets.
-  var canonicalUpgrade: [UInt8] {
-    Array(
-      """
-      GET / HTTP/1.1\r
-      Host: here\r
-      Upgrade: websocket\r
-      Connection: Upgrade\r
-      Sec-WebSocket-Key: \(headers["Sec-WebSocket-Key"] ?? "")\r
-      Sec-WebSocket-Version: 13\r
-      \r
-
-      """.utf8)
-  }
-
   /// The value of `Sec-WebSocket-Accept`, which proves that the key was read (RFC 6455 §4.2.2).
   var acceptedKey: String {
-    let text = Array(((headers["Sec-WebSocket-Key"] ?? "") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
-    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digest in
-      lws_SHA1(text, text.count, digest.baseAddress)
-      // 20 bytes are 28 letters in Base64.
-      return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { room in
-        let count = digest.withMemoryRebound(to: CChar.self) {
-          lws_b64_encode_string($0.baseAddress, 20, room.baseAddress, CInt(room.count))
-        }
-        return String(decoding: UnsafeRawBufferPointer(room).prefix(Int(max(count, 0))), as: UTF8.self)
-      }
-    }
+    let text = (headers["Sec-WebSocket-Key"] ?? "") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    return Base64.text(SHA1.digest(Array(text.utf8)))
   }
 
   /// 16 bytes are 22 digits of Base64 and two signs of padding.

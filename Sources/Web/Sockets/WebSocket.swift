@@ -1,13 +1,8 @@
-internal import CWebSockets
 internal import Glibc
 internal import Reactor
 
-/// One WebSocket. Its own frames and those of rings go out in the order of sending.
-///
-/// The opening handshake and pongs are done here. libwebsockets removes masking, checks UTF-8 and closes, at one end of
-/// a socket pair: a client's input first passes a guard, since the library accepts frames that RFC 6455 forbids and
-/// does not report what it has read; its output is queued with the socket's own frames. Those go straight to the
-/// client's socket, or under its TLS: many with one call, and never split by another frame.
+/// One WebSocket over its client's own socket, or under its TLS. Its own frames and those of rings go out in the order
+/// of sending, many with one call.
 ///
 /// It belongs to the server's thread; after it is closed, calls of it have no effect.
 package final class WebSocket {
@@ -15,12 +10,12 @@ package final class WebSocket {
   package let subprotocol: String?
 
   private enum State {
-    /// The library has not answered the request yet.
+    /// Its owner does not know of it yet.
     case opening
     case open
-    /// One side has sent a close frame: input is not delivered any more.
+    /// This side has begun to close: input is not delivered any more.
     case closing
-    /// The library is done; the queue is still sent.
+    /// Both sides are done; the queue is still sent.
     case draining
     case closed
   }
@@ -29,16 +24,13 @@ package final class WebSocket {
   private let server: SocketServer
   private let transport: Transport
   private let admission: Admission
-  private var inner: SocketPairEnd
-  private var library: OpaquePointer?
   private var owner: (any SocketOwner)?
   private let reading: SocketReading
   private var state = State.opening
-  private var clientWatch: Registration?
-  private var libraryWatch: Registration?
+  private var polling: Registration?
 
-  private var frameGuard: FrameGuard
-  /// The beginning of a header whose rest has not come.
+  private var frames: FrameReader
+  /// Input that is not used yet: the beginning of a frame, or all that came while the socket is not read.
   private var held: [UInt8] = []
   private var message: [UInt8] = []
   /// Answers to the latest pings, until the client takes them.
@@ -48,7 +40,6 @@ package final class WebSocket {
   private var hasFailed = false
 
   let sendQueue: SocketSendQueue
-  private var libraryOutput = LibraryOutputReader()
   private var needsWritableCall = false
 
   /// The part of the server's queued bytes that is counted for this socket.
@@ -60,26 +51,21 @@ package final class WebSocket {
   private var pingsUnanswered = 0
   private var closeDeadline: Timer?
 
-  init(
-    _ grant: SocketGrant, _ transport: Transport, _ inner: consuming SocketPairEnd, _ library: OpaquePointer,
-    _ admission: Admission, in server: SocketServer
-  ) {
+  init(_ grant: SocketGrant, _ transport: Transport, _ admission: Admission, in server: SocketServer) {
     head = grant.head
     subprotocol = grant.subprotocol
     owner = grant.owner
     reading = grant.reading
     self.transport = transport
-    self.inner = inner
-    self.library = library
     self.admission = admission
     self.server = server
     sendQueue = SocketSendQueue(server.meter, server.block)
     queuedBytesMax = server.limits.socketQueueBytesMax
     pingedAt = Reactor.now
-    frameGuard =
+    frames =
       switch reading {
-      case .messages(let bytesMax): FrameGuard(messageBytesMax: bytesMax)
-      case .pieces: FrameGuard(messageBytesMax: .max)
+      case .messages(let bytesMax): FrameReader(messageBytesMax: bytesMax)
+      case .pieces: FrameReader(messageBytesMax: .max)
       }
   }
 
@@ -125,26 +111,23 @@ package final class WebSocket {
   package func close(_ code: UInt16 = 1000, _ reason: String = "", within time: Duration? = nil) {
     guard state == .open || state == .opening else { return }
     beginClosing(with: code)
-    let payload = [UInt8(code >> 8), UInt8(code & 0xff)] + Array(reason.utf8.prefix(Self.reasonBytesMax))
-    payload.withUnsafeBytes { enqueue(.close, $0) }
-    hasSentClose = true
+    enqueueClose(code, reason)
     setCloseDeadline(time)
   }
 
   /// A close frame's limit for the reason (RFC 6455 §5.5).
   private static let reasonBytesMax = 123
 
-  /// Backpressure on the client: false holds it back. The library still delivers what it reads at once, up to 16 KiB.
+  /// Backpressure on the client: false holds it back. Nothing is received until it is true again.
   package var isReading: Bool {
     get { wantsReading }
     set {
+      if wantsReading == newValue { return }
       wantsReading = newValue
       pingsUnanswered = 0
-      if let library { lws_rx_flow_control(library, newValue ? 1 : 0) }
-      server.scheduleTurn()
       watch()
-      // Under TLS, bytes that were read before may wait there.
-      if newValue, transport.isSecure { server.reactor.soon { [weak self] in self?.relayToLibrary() } }
+      // Bytes that were read before wait here, and under TLS there as well.
+      if newValue, transport.isSecure || !held.isEmpty { receiveSoon() }
     }
   }
 
@@ -192,15 +175,123 @@ package final class WebSocket {
 
   var reactor: Reactor { server.reactor }
 
-  // MARK: From the library
+  // MARK: Input
 
-  func established() {
+  /// Begins with `unsent`, which goes to the client before all else, and with the client's input behind its request.
+  func begin(_ unsent: [UInt8], _ bytes: [UInt8]) {
+    sendQueue.begin(with: unsent)
+    held = bytes
+    do throws(SystemError) {
+      polling = try server.reactor.register(transport.socket, for: []) { [unowned self] in handle($0) }
+      // Bytes in the kernel's buffer do not show whether the client reads: so that buffer is kept small.
+      if case .pieces = reading { try transport.socket.limitUnsent(to: Self.unsentBytesMax) }
+    } catch {
+      return cut()
+    }
+    flushSoon()
+    // The owner is not called from within its own decision to accept.
+    server.reactor.soon { [weak self] in self?.open() }
+  }
+
+  private func open() {
     guard state == .opening else { return }
     state = .open
     owner?.opened(self)
+    receive()
+    watch()
   }
 
-  func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool) {
+  private static let unsentBytesMax = 128 << 10
+
+  private func handle(_ readiness: Readiness) {
+    if readiness.contains(.writable) {
+      // The client reads; its pong comes once it has read all bytes before the ping.
+      if sendQueue.isBlocked { pingsUnanswered = 0 }
+      sendQueue.isBlocked = false
+      sendPongs()
+      // The last bytes that TLS has made must not wait for other output.
+      if case .failed = transport.flush() { return fail() }
+    }
+    if canRead {
+      receive()
+    } else if readiness.contains(.failed) {
+      // A failure is reported again and again until it is read, which may not be soon.
+      return fail()
+    }
+    flush()
+  }
+
+  private var canRead: Bool {
+    wantsReading && !hasClientEnded && (state == .open || state == .closing)
+  }
+
+  private func receiveSoon() {
+    server.reactor.soon { [weak self] in
+      self?.receive()
+      self?.watch()
+    }
+  }
+
+  /// Reads what has come, and calls the owner with it.
+  private func receive() {
+    let input = server.input.room
+    takeHeld(in: input)
+    for _ in 0..<Self.readsPerTurnMax where canRead {
+      let start = held.count
+      input.copyBytes(from: held)
+      switch transport.read(UnsafeMutableRawBufferPointer(rebasing: input[start..<Self.readBytesMax])) {
+      case .moved(let count):
+        pingsUnanswered = 0
+        server.meter.socketBytesIn += count
+        sendQueue.traffic?.bytesReceived += count
+        take(UnsafeMutableRawBufferPointer(rebasing: input[..<(start + count)]))
+        // In the clear, a short read has emptied the socket.
+        if !transport.isSecure, start + count < Self.readBytesMax { return }
+      case .blocked: return
+      case .ended: return handleClientEnd()
+      case .failed: return fail()
+      }
+    }
+    if canRead, transport.isSecure { server.reactor.schedule(after: .zero) { [weak self] in self?.receive() } }
+  }
+
+  /// Takes what has waited; while the socket is read, that is the beginning of one frame at most.
+  private func takeHeld(in input: UnsafeMutableRawBufferPointer) {
+    if held.isEmpty { return }
+    input.copyBytes(from: held)
+    take(UnsafeMutableRawBufferPointer(rebasing: input[..<held.count]))
+  }
+
+  private static let readsPerTurnMax = 4
+  /// Limit for input that waits here while the owner does not read.
+  static let readBytesMax = 32 << 10
+
+  private func take(_ bytes: UnsafeMutableRawBufferPointer) {
+    var index = 0
+    do throws(FrameReader.Violation) {
+      while canRead, let item = try frames.next(in: bytes, from: &index) {
+        switch item {
+        case .piece(let range, let kind, let isLast):
+          deliver(UnsafeRawBufferPointer(rebasing: bytes[range]), kind, isLast: isLast)
+        case .ping(let range):
+          pongs.append(Array(bytes[range]))
+          if pongs.count > Self.pongsMax { pongs.removeFirst() }
+        case .close(let code):
+          finish(with: code)
+        }
+      }
+      if index < bytes.count || !held.isEmpty { held = Array(bytes[index...]) }
+    } catch {
+      hasClientEnded = true
+      finish(with: error.code, error.reason)
+    }
+    sendPongs()
+  }
+
+  /// Limit for pings that come together: the latest are answered (RFC 6455 §5.5.3).
+  private static let pongsMax = 16
+
+  private func deliver(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool) {
     guard state == .open else { return }
     if isLast { server.meter.socketMessagesIn += 1 }
     switch reading {
@@ -219,142 +310,26 @@ package final class WebSocket {
     }
   }
 
-  func handleCloseFrame(_ code: UInt16) {
-    beginClosing(with: code)
-  }
-
-  func handleLibraryClose() {
-    library = nil
-  }
-
-  // MARK: From the client to the library
-
-  /// Gives the library the granted request, in a form that it accepts: it fails on some header names and on long ones.
-  /// The client's input behind the head follows once the library has answered, since the library loses part of input
-  /// that exceeds one read. `unsent` goes to the client before all else.
-  func begin(_ unsent: [UInt8], _ bytes: [UInt8]) {
-    sendQueue.begin(with: unsent)
-    do throws(SystemError) {
-      clientWatch = try server.reactor.register(transport.socket, for: .readable) { [unowned self] in handleClient($0) }
-      libraryWatch = try server.reactor.register(inner.socket, for: .readable) { [unowned self] in handleLibrary($0) }
-      // Bytes in the kernel's buffer do not show whether the client reads: so that buffer is kept small.
-      if case .pieces = reading { try transport.socket.limitUnsent(to: Self.unsentBytesMax) }
-    } catch {
-      return cut()
-    }
-    let isGiven = head.canonicalUpgrade.withUnsafeBytes { inner.write($0) }
-    guard isGiven, inner.hasRoom else { return cut() }
-    held = bytes
-    flushSoon()
-    watch()
-  }
-
-  private static let unsentBytesMax = 128 << 10
-
-  private func handleClient(_ readiness: Readiness) {
-    if readiness.contains(.writable) {
-      // The client reads; its pong comes once it has read all bytes before the ping.
-      if sendQueue.isBlocked { pingsUnanswered = 0 }
-      sendQueue.isBlocked = false
-      sendPongs()
-      // The last bytes that TLS has made must not wait for other output.
-      if case .failed = transport.flush() { return fail() }
-    }
-    if canRead {
-      relayToLibrary()
-    } else if readiness.contains(.failed) {
-      // A failure is reported again and again until it is read, which may not be soon.
-      return fail()
-    }
-    flush()
-  }
-
-  private func handleLibrary(_ readiness: Readiness) {
-    if !inner.hasRoom, !inner.flush() { return drain() }
-    relayToClient()
-    // Under TLS, bytes that were read before may wait there.
-    if transport.isSecure, canRead { relayToLibrary() }
-    watch()
-  }
-
-  private var canRead: Bool {
-    wantsReading && libraryOutput.hasHead && inner.hasRoom && !hasClientEnded && state != .draining && state != .closed
-  }
-
-  private func relayToLibrary() {
-    for _ in 0..<Self.readsPerTurnMax where canRead {
-      let room = UnsafeMutableRawBufferPointer(rebasing: server.scratch.room[held.count...])
-      switch transport.read(room) {
-      case .moved(let count):
-        pingsUnanswered = 0
-        server.meter.socketBytesIn += count
-        sendQueue.traffic?.bytesReceived += count
-        if !held.isEmpty { server.scratch.room.copyBytes(from: held) }
-        pass(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<(held.count + count)]))
-      case .blocked: return
-      case .ended: return handleClientEnd()
-      case .failed: return fail()
-      }
-    }
-    if canRead, transport.isSecure { server.reactor.schedule(after: .zero) { [weak self] in self?.relayToLibrary() } }
-  }
-
-  private static let readsPerTurnMax = 4
-
-  private func pass(_ bytes: [UInt8]) { bytes.withUnsafeBytes { pass($0) } }
-
-  private func pass(_ bytes: UnsafeRawBufferPointer) {
-    let (count, violation) = frameGuard.admit(bytes)
-    pongs = (pongs + frameGuard.takePings()).suffix(FrameGuard.pingsMax)
-    sendPongs()
-    guard inner.write(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { return drain() }
-    if let violation {
-      held = []
-      hasClientEnded = true
-      _ = FrameGuard.closeFrame(for: violation).withUnsafeBytes { inner.write($0) }
-    } else if frameGuard.hasSeenClose {
-      held = []
-    } else {
-      held = Array(bytes[count...])
-    }
-    server.scheduleTurn()
-    watch()
+  /// The client has sent a close frame, or what the standard forbids: it gets one with the same code (§5.5.1).
+  private func finish(with code: UInt16?, _ reason: String = "") {
+    beginClosing(with: code ?? 1005)
+    if !hasSentClose { enqueueClose(code, reason) }
+    drain()
   }
 
   private func handleClientEnd() {
     hasClientEnded = true
     // The connection may only end after a close frame; if one was sent from here, it then needs no answer.
-    if frameGuard.hasSeenClose { inner.end() } else if hasSentClose { drain() } else { fail() }
+    if hasSentClose { drain() } else { fail() }
   }
 
   // MARK: Output to the client
 
-  private func relayToClient() {
-    while state != .closed, state != .draining {
-      do throws(SystemError) {
-        guard let count = try inner.socket.receive(server.scratch.room) else { return }
-        if count == 0 { return drain() }
-        let (head, frames) = libraryOutput.take(UnsafeRawBufferPointer(rebasing: server.scratch.room[..<count]))
-        if let head {
-          // The client has its response already.
-          guard head.starts(with: "HTTP/1.1 101 ".utf8) else { return cut() }
-          let bytes = held
-          held = []
-          if !bytes.isEmpty { pass(bytes) }
-        }
-        // The library's frames behind this side's close frame, such as its answer to the client's, are too late.
-        for frame in frames where !hasSentClose && frame[0] != 0x80 | Self.pong {
-          if frame[0] == 0x88 {
-            beginClosing(with: frame.count >= 4 ? UInt16(frame[2]) << 8 | UInt16(frame[3]) : 1005)
-            hasSentClose = true
-          }
-          sendQueue.append(frame)
-        }
-        flushSoon()
-      } catch {
-        return drain()
-      }
-    }
+  private func enqueueClose(_ code: UInt16?, _ reason: String) {
+    let payload =
+      code.map { [UInt8($0 >> 8), UInt8($0 & 0xff)] + Array(reason.utf8.prefix(Self.reasonBytesMax)) } ?? []
+    payload.withUnsafeBytes { enqueue(.close, $0) }
+    hasSentClose = true
   }
 
   private func enqueue(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
@@ -404,25 +379,20 @@ package final class WebSocket {
 
   private func watch() {
     if state == .closed { return }
-    if let clientWatch {
+    if let polling {
       var interest: Readiness = canRead ? .readable : []
       if sendQueue.isBlocked || !transport.isFlushed { interest.insert(.writable) }
-      server.reactor.update(clientWatch, to: interest)
-    }
-    if let libraryWatch {
-      server.reactor.update(libraryWatch, to: inner.hasRoom ? .readable : [.readable, .writable])
+      server.reactor.update(polling, to: interest)
     }
   }
 
   // MARK: The end
 
-  /// The library is done: the queue is still sent, for a while.
+  /// Both sides are done: the queue is still sent, for a while.
   private func drain() {
     guard state != .draining, state != .closed else { return }
     state = .draining
     sendQueue.endRings()
-    if let libraryWatch { server.reactor.deregister(libraryWatch) }
-    libraryWatch = nil
     reportClosed()
     setCloseDeadline()
     flushSoon()
@@ -451,28 +421,22 @@ package final class WebSocket {
     server.reactor.soon { [weak self] in self?.cut() }
     hasClientEnded = true
     hasFailed = true
-    if let clientWatch { server.reactor.deregister(clientWatch) }
-    clientWatch = nil
+    if let polling { server.reactor.deregister(polling) }
+    polling = nil
   }
 
   /// Cuts the connection without a close frame.
   func cut() {
     if state == .closed { return }
     state = .closed
-    if let clientWatch { server.reactor.deregister(clientWatch) }
-    if let libraryWatch { server.reactor.deregister(libraryWatch) }
+    if let polling { server.reactor.deregister(polling) }
     if let closeDeadline { server.reactor.cancel(closeDeadline) }
-    (clientWatch, libraryWatch, closeDeadline) = (nil, nil, nil)
+    (polling, closeDeadline) = (nil, nil)
     sendQueue.endRings()
     sendQueue.forgetAll(self)
     server.queuedBytes -= counted
     counted = 0
     reportClosed()
-    // The library sees its end of the pair closed and releases it; until then it may call back.
-    if let library { lws_set_opaque_user_data(library, nil) }
-    library = nil
-    inner.socket.cut()
-    server.scheduleTurn()
     server.forget(self)
   }
 
@@ -490,11 +454,10 @@ package final class WebSocket {
     guard state == .open, now >= pingedAt + UInt64(server.limits.pingInterval.nanoseconds) else { return }
     pingedAt = now
     // A socket that is not being read cannot answer, but must take its output.
-    let isRead = wantsReading && inner.hasRoom
-    guard isRead || sendQueue.isBlocked else { return }
+    guard wantsReading || sendQueue.isBlocked else { return }
     if pingsUnanswered == 2 { return cut() }
     pingsUnanswered += 1
-    guard isRead else { return }
+    guard wantsReading else { return }
     enqueue(.ping, UnsafeRawBufferPointer(start: nil, count: 0))
   }
 }
