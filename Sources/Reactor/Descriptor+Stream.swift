@@ -39,6 +39,9 @@ extension Descriptor {
     set(rlimit(rlim_cur: min(rlim_t(count), limit.rlim_max), rlim_max: limit.rlim_max))
   }
 
+  /// The number of descriptors that this process may open.
+  public static var limit: Int { Int(clamping: limits.rlim_cur) }
+
   private static var limits: rlimit {
     var limit = rlimit()
     // It fails only for an unknown kind of limit.

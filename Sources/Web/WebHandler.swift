@@ -8,6 +8,9 @@ package protocol WebHandler: AnyObject {
   /// Whether many clients share this address, so that the limits of one client do not hold for it.
   func isShared(_ client: SocketAddress) -> Bool
 
+  /// A connection was closed at once because a limit is reached.
+  func refused(_ client: SocketAddress, at limit: ConnectionLimit)
+
   /// A request has begun. Before this returns or at any later time: read its body if it is wanted, and respond once.
   func begin(_ exchange: Exchange)
 
@@ -35,6 +38,7 @@ extension WebHandler {
 
   package func read(_ head: Head) throws(WebFault) -> Head { head }
   package func isShared(_ client: SocketAddress) -> Bool { false }
+  package func refused(_ client: SocketAddress, at limit: ConnectionLimit) {}
   package func responded(to exchange: Exchange, with status: Int) {}
 
   package func refuse(_ fault: WebFault, _ head: Head?) -> Response {

@@ -7,6 +7,9 @@ package struct WebLimits: Sendable {
   package var chunkLineBytesMax = 256
   /// Limit for all clients together.
   package var connectionsMax = 16_384
+  /// Limit for the descriptors of all connections: one in the clear or of a WebSocket has one, others have three. Those
+  /// that the process may open are a limit, too.
+  package var descriptorsMax = Int.max
   /// Limit for one address, or one network of 64 bits of IPv6. People behind one router share theirs.
   package var connectionsPerClientMax = 1_024
   /// Limit for connections whose protocol is not known yet; a further one replaces the one that has waited longest.

@@ -10,6 +10,8 @@ package final class WebMeter {
   package private(set) var connections = [Int](repeating: 0, count: Kind.allCases.count)
   /// Responses that the server gave by itself because a request was not valid, by status.
   package private(set) var refusals: [Int: Int] = [:]
+  /// Connections that were closed at once because a limit was reached.
+  package internal(set) var refusedConnections: [ConnectionLimit: Int] = [:]
   /// Bytes of the bodies of requests and responses.
   package var bodyBytesIn = 0
   package var bodyBytesOut = 0

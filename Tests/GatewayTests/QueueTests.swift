@@ -164,7 +164,8 @@ struct QueueTests {
         }
       }
       // What the kernel has not taken waits, and of all the answers only the first are made.
-      while await queued() <= SocketClient.unreadBytesMax {}
+      // It is read again below half of the limit, so the queue may come to rest anywhere above that.
+      while await queued() < SocketClient.unreadBytesMax / 2 {}
       #expect(await queued() < SocketClient.unreadBytesMax + ResponseBudget.smallBytesMax)
       for number in 0..<count {
         let answer = try await talk.answer(to: .number(number))

@@ -65,6 +65,32 @@ import Testing
     }
   }
 
+  /// Asks over 150 connections that stay open, and prints how many of them were answered.
+  private static let asker = """
+    import socket, sys
+    kept = []
+    for _ in range(150):
+        client = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20)
+        try:
+            client.sendall(b"GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
+            if client.recv(4096): kept.append(client)
+        except ConnectionError: pass
+    print(len(kept))
+    """
+
+  @Test func `A connection for which there is no descriptor is closed at once, and the log says what to do`() throws {
+    let folder = TemporaryFolder()
+    let gateway = try Program(
+      ["serve", "--json", "--keys", "ephemeral", "--folder", folder.path + "/gateway", "--discovery", "none"]
+        + ["--port", "0", "--listen", "127.0.0.1"],
+      .noInput, in: folder.path, through: ["prlimit", "--nofile=200"])
+    let port = try Self.port(of: JSON(parsing: gateway.line("\"serving\"")))
+    let asking = try Program(["-c", Self.asker, "\(port)"], .noInput, running: "/usr/bin/python3")
+    #expect(try asking.ended() == 0)
+    #expect(asking.out == "100\n", "half of the descriptors are for connections: \(asking.out)\(asking.err)")
+    #expect(try gateway.line("connectionRefused").contains("ulimit -n"))
+  }
+
   @Test func `An address may name the port of all, and two may not name two`() throws {
     let folder = TemporaryFolder()
     let port = try #require(try Descriptor.listening(at: .loopback(port: 0)).localAddress()).port

@@ -15,6 +15,22 @@ import Web
     #expect(try rig.connectionCount == 0)
   }
 
+  @Test func `as many connections are taken as there are descriptors for, and the others are counted`() throws {
+    var limits = WebLimits()
+    limits.descriptorsMax = 10
+    let rig = try WebRig(limits)
+    var sockets = try (0..<10).map { _ in try SocketClient(rig) }
+    let refused = try rig.connect()
+    #expect(try refused.isAtEnd())
+    #expect(try rig.meter { $0.refusedConnections } == [.descriptors: 1])
+    sockets.removeLast()
+    let deadline = time(nil) + 10
+    while try rig.connectionCount == 10, time(nil) < deadline {}
+    let next = try SocketClient(rig)
+    try next.send("hello")
+    #expect(try next.receive() == .text("hello"))
+  }
+
   @Test func `who keeps a connection and asks for nothing has to go`() throws {
     var limits = WebLimits()
     limits.idleTime = .seconds(1)

@@ -22,6 +22,18 @@ final class Service: WebHandler {
   func read(_ head: Head) throws(WebFault) -> Head { core.access.base.read(try core.access.proxies.read(head)) }
   func isShared(_ client: SocketAddress) -> Bool { core.access.proxies.contains(client) }
 
+  func refused(_ client: SocketAddress, at limit: ConnectionLimit) {
+    let cure =
+      switch limit {
+      case .connections: "connections-max is reached"
+      case .address: "connections-per-address-max is reached"
+      case .descriptors: "this process may open no more files: raise the limit (ulimit -n, or LimitNOFILE of the unit)"
+      }
+    core.log(
+      .warning, for: .operator, "connectionRefused", "a connection from \(client.bareText) was closed at once: \(cure)",
+      [.init("address", .text(client.bareText)), .init("limit", .text(limit.rawValue))])
+  }
+
   func begin(_ exchange: Exchange) {
     let head = exchange.head
     do throws(Problem) {

@@ -1,7 +1,14 @@
 internal import Media
 internal import Reactor
 
-/// Counts of connections and of the bytes of responses in memory, for each client and in all.
+/// The limit at which a connection is refused.
+package enum ConnectionLimit: String, CaseIterable, Error {
+  case connections, address
+  /// The descriptors of this process.
+  case descriptors
+}
+
+/// Counts of connections, of their descriptors, and of the bytes of responses in memory, for each client and in all.
 final class ConnectionCounts {
   private struct Client {
     var connections = 0
@@ -10,29 +17,38 @@ final class ConnectionCounts {
 
   private let limits: WebLimits
   private(set) var count = 0
+  private let descriptorsMax: Int
+  private var descriptors = 0
   private var answerBytes = 0
   private var clients: [AddressGroup: Client] = [:]
   /// Addresses that many clients share.
   private var shared: Set<AddressGroup> = []
 
-  init(_ limits: WebLimits) {
+  init(_ limits: WebLimits, descriptorsMax: Int) {
     self.limits = limits
+    self.descriptorsMax = descriptorsMax
   }
 
-  /// Admits a connection, which counts until the admission is released; nil where a limit is reached.
-  func admit(_ client: SocketAddress, isShared: Bool = false) -> Admission? {
+  /// Admits a connection, which counts until the admission is released.
+  func admit(_ client: SocketAddress, isShared: Bool = false) throws(ConnectionLimit) -> Admission {
     let group = AddressGroup(client)
     if isShared { shared.insert(group) } else { shared.remove(group) }
-    guard count < limits.connectionsMax,
-      isShared || clients[group]?.connections ?? 0 < limits.connectionsPerClientMax
-    else { return nil }
+    guard count < limits.connectionsMax else { throw .connections }
+    guard isShared || clients[group]?.connections ?? 0 < limits.connectionsPerClientMax else { throw .address }
+    try add(descriptors: 1)
     count += 1
     clients[group, default: Client()].connections += 1
     return Admission(of: group, in: self)
   }
 
-  fileprivate func release(_ group: AddressGroup) {
+  fileprivate func add(descriptors number: Int) throws(ConnectionLimit) {
+    guard descriptors + number <= descriptorsMax else { throw .descriptors }
+    descriptors += number
+  }
+
+  fileprivate func release(_ group: AddressGroup, descriptors number: Int) {
     count -= 1
+    descriptors -= number
     clients[group]?.connections -= 1
     if clients[group]?.connections == 0 {
       clients[group] = nil
@@ -57,6 +73,7 @@ final class Admission {
   private let group: AddressGroup
   private let counts: ConnectionCounts
   private var answerBytes = 0
+  private var descriptors = 1
 
   fileprivate init(of group: AddressGroup, in counts: ConnectionCounts) {
     self.group = group
@@ -64,6 +81,12 @@ final class Admission {
   }
 
   func isOf(_ client: SocketAddress) -> Bool { group == AddressGroup(client) }
+
+  /// Counts descriptors that the connection needs beside its own.
+  func add(descriptors number: Int) throws(ConnectionLimit) {
+    try counts.add(descriptors: number)
+    descriptors += number
+  }
 
   /// Whether a response of so many bytes may be held in memory until its client has taken it.
   func hasRoom(forAnswerOf bytes: Int) -> Bool { counts.hasRoom(forAnswerOf: bytes, of: group) }
@@ -76,6 +99,6 @@ final class Admission {
 
   deinit {
     reserve(answerBytes: 0)
-    counts.release(group)
+    counts.release(group, descriptors: descriptors)
   }
 }

@@ -23,6 +23,8 @@ package final class Front: ConnectionAcceptor {
 
   /// The wanted limit of descriptors.
   private static let descriptorsMax = 1 << 16
+  /// The part of them that connections may have; the rest is for files, links and the store.
+  private static func descriptorsForConnections(of count: Int) -> Int { count - max(count / 8, min(count / 2, 128)) }
 
   /// Without an identity there is no HTTPS; without `link` there are no links.
   package init(
@@ -38,7 +40,8 @@ package final class Front: ConnectionAcceptor {
       limits.headBytesMax <= ScratchBuffer.byteCount,
       "heads of \(limits.headBytesMax) bytes are more than is read at once")
     Descriptor.raiseLimit(to: Self.descriptorsMax)
-    connectionCounts = ConnectionCounts(limits)
+    let descriptors = Self.descriptorsForConnections(of: Descriptor.limit)
+    connectionCounts = ConnectionCounts(limits, descriptorsMax: min(limits.descriptorsMax, descriptors))
     http = HTTPServer(on: reactor, handler, limits, scratch, meter)
     sockets = SocketServer(on: reactor, limits, scratch, meter)
     http.upgraded = { [sockets, meter] grant, transport, unsent, bytes, admission in
@@ -57,7 +60,9 @@ package final class Front: ConnectionAcceptor {
   package var newConnectionCount: Int { detectors.count + http.newConnectionCount }
 
   package func take(_ socket: consuming Descriptor) {
-    guard !isClosed, let client = try? socket.remoteAddress(), let admission = admit(client) else { return }
+    guard !isClosed, let client = try? socket.remoteAddress() else { return }
+    let admission: Admission
+    do throws(ConnectionLimit) { admission = try admit(client) } catch { return refuse(client, at: error) }
     if detectors.count >= limits.undecidedMax, let oldest = detectors.keys.min() { detectors[oldest] = nil }
     lastDetectorNumber += 1
     let detector = ProtocolDetector(
@@ -68,12 +73,21 @@ package final class Front: ConnectionAcceptor {
     detector.begin()
   }
 
-  private func admit(_ client: SocketAddress) -> Admission? {
-    if let admission = connectionCounts.admit(client, isShared: handler.isShared(client)) { return admission }
-    // Among the client's undecided connections, the one that has waited longest is closed to make room.
-    guard let oldest = detectors.values.filter({ $0.admission.isOf(client) }).map(\.number).min() else { return nil }
-    detectors[oldest] = nil
-    return connectionCounts.admit(client, isShared: handler.isShared(client))
+  private func admit(_ client: SocketAddress) throws(ConnectionLimit) -> Admission {
+    let isShared = handler.isShared(client)
+    do {
+      return try connectionCounts.admit(client, isShared: isShared)
+    } catch {
+      // Among the client's undecided connections, the one that has waited longest is closed to make room.
+      guard let oldest = detectors.values.filter({ $0.admission.isOf(client) }).map(\.number).min() else { throw error }
+      detectors[oldest] = nil
+      return try connectionCounts.admit(client, isShared: isShared)
+    }
+  }
+
+  private func refuse(_ client: SocketAddress, at limit: ConnectionLimit) {
+    meter.refusedConnections[limit, default: 0] += 1
+    handler.refused(client, at: limit)
   }
 
   /// Ends all connections at once.
@@ -117,8 +131,8 @@ package final class Front: ConnectionAcceptor {
   }
 
   private func tunnel(_ transport: Transport, _ bytes: [UInt8], _ origin: Origin, _ admission: Admission) {
-    // Without free descriptors, the client's connection is closed.
-    guard let pair = try? Descriptor.pair() else { return }
+    do throws(ConnectionLimit) { try admission.add(descriptors: 2) } catch { return refuse(origin.client, at: error) }
+    guard let pair = try? Descriptor.pair() else { return refuse(origin.client, at: .descriptors) }
     let bypass = Bypass()
     let reader = RequestReader(from: origin, limits, bypass)
     http.take(pair.theirs, reading: reader, admission, bypass)
