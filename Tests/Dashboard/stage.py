@@ -20,15 +20,16 @@ class Stage(unittest.TestCase):
     """Two gateways for all tests of a class, and pages that are closed after each."""
 
     gateway_count = 2
+    gateway_names = ["Stage", "Foyer", "Office"]
 
     @classmethod
     def setUpClass(cls):
         cls.begin()
         cls.browser = cls.launch(CHROMIUM)
         ports = [free_port() for _ in range(cls.gateway_count)]
-        names = ["Stage", "Foyer", "Office"]
         cls.gateways = [
-            Gateway(names[place], port, [other for other in ports if other != port]) for place, port in enumerate(ports)]
+            Gateway(name, port, [other for other in ports if other != port])
+            for name, port in zip(cls.gateway_names, ports)]
 
     @classmethod
     def begin(cls):
