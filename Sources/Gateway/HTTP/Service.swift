@@ -134,22 +134,23 @@ final class Service: WebHandler {
   }
 
   private func collectBody(_ request: CachedRequest, _ call: Call, _ exchange: Exchange) {
-    if let client = call.client { exchange.traffic = core.clients.account(of: client.id)?.traffic }
+    let account = call.client.flatMap { core.clients.account(of: $0.id) }
+    exchange.traffic = account?.traffic
     switch request.route.body {
     case .none, .live:
-      run(request, call, exchange)
+      run(request, call, exchange, for: account)
     case .json, .bytes:
       var bytesMax = Self.jsonBytesMax
       if case .bytes(let max) = request.route.body { bytesMax = max }
-      exchange.collectBody(bytesMax: bytesMax) { [self] body in run(request, call.with(body: body), exchange) }
+      exchange.collectBody(bytesMax: bytesMax) { [self] body in
+        run(request, call.with(body: body), exchange, for: account)
+      }
     }
   }
 
   /// Runs the work when it is its client's turn.
-  private func run(_ request: CachedRequest, _ call: Call, _ exchange: Exchange) {
-    guard let client = call.client, let account = core.clients.account(of: client.id) else {
-      return work(request, call, exchange)
-    }
+  private func run(_ request: CachedRequest, _ call: Call, _ exchange: Exchange, for account: ClientAccount?) {
+    guard let account else { return work(request, call, exchange) }
     if core.fairQueue.admits(account) { return core.fairQueue.run(account) { work(request, call, exchange) } }
     let number = keep(exchange)
     core.fairQueue.add(account) { [weak self] in
