@@ -57,7 +57,7 @@ let package = Package(
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .target(name: "Notation", swiftSettings: core),
     .target(
-      name: "Gateway", dependencies: ["Engine", "Media", "Nearby", "Notation", "Reactor", "Store", "Web", "Wire"],
+      name: "Gateway", dependencies: ["Media", "Nearby", "Notation", "Reactor", "Store", "Web"],
       swiftSettings: library),
     .executableTarget(
       name: "vicinity", dependencies: ["CQREncode", "Gateway", "Nearby", "Notation"], swiftSettings: house),
@@ -105,7 +105,7 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "CMicroHTTPD", "COpenSSL", "CZlib", "Engine", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store",
+        "CMicroHTTPD", "COpenSSL", "CZlib", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store",
         "Web",
       ],
       swiftSettings: house),

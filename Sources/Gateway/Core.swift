@@ -1,4 +1,3 @@
-internal import Engine
 internal import Glibc
 internal import Media
 internal import Nearby
@@ -119,8 +118,7 @@ final class Core {
     freeDiskSpace = FreeDiskSpace(options.limits.diskFreeBytes, of: options.folder)
     var letting = Clients.Limits(options.limits, codeTime: options.pairingCodeLifetime)
     letting.needsPrivateConnection = options.isHTTPSOnly
-    clients = Clients(
-      OpenSSLCrypto(keys: []), letting, clock: { Timestamp.now }, steadyClock: { Instant.now })
+    clients = Clients(letting, clock: { Timestamp.now }, steadyClock: { Instant.now })
     let names = MachineName.all + options.hostNames.sorted()
     access = try Access(clients, options, names: names, of: host.id)
     certificateSource = CertificateSource(

@@ -59,7 +59,7 @@ public actor Gateway {
     hosted.awaitsAcceptor = true
     let keys = try Host.prepare(hosted)
     try CertificateSource.check(options)
-    let store = try Writer("\(options.folder)/\(storeName)")
+    let store = try Writer("\(options.folder)/\(storeName)", schema: .gateway)
     let sessionStore = try await SessionStore.open(
       store, in: options.folder, isDurable: options.host.keys != .ephemeral)
     let host: Host

@@ -1,7 +1,5 @@
-internal import Engine
 internal import Glibc
 package import Notation
-internal import Reactor
 
 extension Timestamp {
   package static var now: Timestamp {
@@ -17,7 +15,5 @@ extension Timestamp {
   }
 }
 
-extension Instant {
-  /// The present moment on the monotonic clock.
-  static var now: Instant { Instant(nanoseconds: Int64(Reactor.now)) }
-}
+/// A moment of the monotonic clock, which the loop's timers have too.
+typealias Instant = SuspendingClock.Instant

@@ -12,13 +12,14 @@ final class Backup {
   private let target: Connection
   private let pointer: OpaquePointer
   private let file: DatabaseFile
-  private let hasSessions: Bool
+  private let onFork: String
 
   private static let pagesPerStep: CInt = 256
 
-  init(of source: Database, to path: String) throws(StoreError) {
+  /// `onFork` is run on the complete copy: its history differs from the source's from then on.
+  init(of source: Database, to path: String, onFork: String) throws(StoreError) {
     self.source = source
-    hasSessions = try source.number("SELECT count(*) FROM sqlite_schema WHERE name = 'session'") == 1
+    self.onFork = onFork
     self.path = path
     draft = path + ".new"
     // A process that was killed may have left a draft.
@@ -40,7 +41,7 @@ final class Backup {
     }
   }
 
-  /// Consumes the copy, complete or not. Channel positions after the copy are invalid in a complete one.
+  /// Consumes the copy, complete or not.
   func end(isWhole: Bool) throws(StoreError) {
     let code = sqlite3_backup_finish(pointer)
     defer { unlink(draft + ".lock") }
@@ -51,7 +52,7 @@ final class Backup {
     guard code == SQLITE_OK else { throw target.error(code, "end a backup") }
     // Without a write-ahead log, which would stay behind when the copy is renamed to its path.
     try target.execute("PRAGMA journal_mode = DELETE")
-    if hasSessions { try target.execute(Database.newEpochs) }
+    try target.execute(onFork)
     // The copy is another database from now on.
     try target.execute("DROP TABLE IF EXISTS \(CommitNumbers.table)")
     // SQLite has synced the bytes.

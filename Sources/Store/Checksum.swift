@@ -1,5 +1,5 @@
 /// CRC-32C, to detect bytes that the disk has changed.
-enum Checksum {
+public enum Checksum {
   /// Sums of a byte with so many zeros behind it: eight bytes are looked up side by side.
   private static let tables: [UInt32] = {
     var tables: [UInt32] = (0..<256).map { byte in sum(ofByte: byte) }
@@ -14,7 +14,7 @@ enum Checksum {
     (0..<8).reduce(byte) { sum, _ in sum & 1 == 1 ? sum >> 1 ^ 0x82F6_3B78 : sum >> 1 }
   }
 
-  static func of(_ bytes: [UInt8]) -> Int {
+  public static func of(_ bytes: [UInt8]) -> Int {
     let tables = tables.span
     let bytes = bytes.span
     func look(_ zeros: Int, _ byte: UInt32) -> UInt32 { tables[zeros << 8 | Int(byte & 0xFF)] }

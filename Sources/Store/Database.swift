@@ -20,6 +20,8 @@ public final class Database {
   private var commits: CommitNumbers?
   /// The commits that were missing when it was opened; nil for none.
   public private(set) var loss: StoreLoss?
+  /// SQL for a copy, whose history branches off.
+  let onFork: String
   private var statements: [String: Statement] = [:]
   /// The last statement; the next call mostly uses it too, and finds it without hashing its text.
   private var last: (sql: String, statement: Statement)?
@@ -39,16 +41,15 @@ public final class Database {
   private static let statementsMax = 512
 
   /// Opens a file, creates it if it is missing, and migrates it to the schema.
-  public init(_ path: String, schema: Schema = .current) throws(StoreError) {
+  public init(_ path: String, schema: Schema) throws(StoreError) {
     self.path = path
+    onFork = schema.onFork(of: schema.versions)
     file = try DatabaseFile(path)
     connection = try Connection(path)
     // Nothing is written before it is known that the file is ours.
-    let version = Int(try number("PRAGMA user_version"))
     let isNew = try number("PRAGMA schema_version") == 0
     if !isNew, try number("PRAGMA application_id") != Self.applicationID { throw .foreign(path: path) }
-    if version < 0 { throw .damaged(path: path, what: "it says that its schema is number \(version)") }
-    if version > schema.version { throw .newer(path: path, version: version, known: schema.version) }
+    let versions = try versions(of: schema)
     if file.size <= Self.checkedBytesMax { try check() }
     try connection.execute(
       """
@@ -59,10 +60,9 @@ public final class Database {
       PRAGMA secure_delete = ON;
       """)
     if isNew { try connection.execute("PRAGMA application_id = \(Self.applicationID)") }
-    try migrate(from: version, to: schema)
+    try migrate(from: versions, to: schema)
     try connection.execute("PRAGMA foreign_keys = ON")
-    let commits = try CommitNumbers(
-      of: self, isNew: file.isNew, lossRecoverySQL: schema.lossRecoverySQL, file: try file.lastCommit())
+    let commits = try CommitNumbers(of: self, isNew: file.isNew, file: try file.lastCommit())
     loss = commits.loss
     self.commits = commits
     try file.syncFolder()

@@ -84,9 +84,9 @@ final class CommitNumbers {
 
   static let table = "last_commit"
 
-  /// For a database that is migrated to its schema, and is new if there was no file. `lossRecoverySQL` is run on it if
-  /// commits are missing.
-  init(of database: Database, isNew: Bool, lossRecoverySQL: String?, file: LastCommit) throws(StoreError) {
+  /// For a database that is migrated to its schema, and is new if there was no file. If commits are missing, its
+  /// history branches off here.
+  init(of database: Database, isNew: Bool, file: LastCommit) throws(StoreError) {
     let found = file.read()
     let isNumbered = try database.number("SELECT count(*) FROM sqlite_schema WHERE name = '\(Self.table)'") == 1
     let row = isNumbered ? try Self.row(of: database) : nil
@@ -99,7 +99,7 @@ final class CommitNumbers {
         mark.number = max(mark.number, inFile.number)
       }
       let change = isNumbered ? "UPDATE \(Self.table) SET number = \(mark.number);" : ""
-      try database.connection.execute("BEGIN IMMEDIATE; \(lossRecoverySQL ?? ""); \(change) COMMIT")
+      try database.connection.execute("BEGIN IMMEDIATE; \(database.onFork); \(change) COMMIT")
     }
     if found != .mark(mark) {
       file.write(mark)

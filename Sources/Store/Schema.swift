@@ -1,93 +1,59 @@
-internal import Glibc
-
-/// A migration: one step from a version of the schema to the next.
+/// A migration: one step from a version of a layer's tables to the next.
 public struct Migration: Sendable {
   /// For people.
   let name: String
   let sql: String
+  /// SQL for a database whose history branches off: a copy, or one whose last commits are missing.
+  let onFork: String
 
-  public init(_ name: String, _ sql: String) {
+  public init(_ name: String, _ sql: String, onFork: String = "") {
     self.name = name
     self.sql = sql
+    self.onFork = onFork
   }
 }
 
-/// The schema of a database: all migrations ever, in order. The version is their count.
+/// The schema of a database: the tables of its layers, lower layers first.
 ///
-/// A released migration is never changed or removed; a change is another one, behind all others. The tables of one
-/// family stand in its file in `Families`, beside the queries that use them.
+/// Each layer of the program brings its own migrations, and its tables may refer to those of lower layers. The database
+/// has a version for each layer; those of layers that this schema does not name are left as they are.
 public struct Schema: Sendable {
-  let migrations: [Migration]
-  /// Run on a database whose commits are missing.
-  let lossRecoverySQL: String?
-  var version: Int { migrations.count }
+  /// All migrations of one layer ever, in order. Their count is the layer's version.
+  ///
+  /// A released migration is never changed or removed; a change is another one, behind all others.
+  public struct Layer: Sendable {
+    /// Its key in the database.
+    let name: String
+    let migrations: [Migration]
+    /// The numbers of the first migrations in databases of format 9 and before, which counted those of all layers
+    /// together.
+    let counted: Range<Int>
+    var version: Int { migrations.count }
 
-  public init(_ migrations: [Migration], lossRecoverySQL: String? = nil) {
-    self.migrations = migrations
-    self.lossRecoverySQL = lossRecoverySQL
-  }
-
-  /// The schema of our databases.
-  public static let current = Schema(
-    [
-      .facts,
-      .transfers,
-      .clients,
-      .sessions,
-      .resources,
-      .intents,
-      .messagesInOrder,
-      .scopes,
-      .audit,
-    ], lossRecoverySQL: Database.newEpochs)
-}
-
-extension Database {
-  /// Runs all missing migrations, or none.
-  func migrate(from version: Int, to schema: Schema) throws(StoreError) {
-    guard version < schema.version else { return forgetCopy() }
-    if version > 0 { try keepCopy() }
-    // Foreign keys are not enforced while tables are replaced; they are checked at the end.
-    try connection.execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
-    var step = ""
-    do throws(StoreError) {
-      for migration in schema.migrations[version...] {
-        step = migration.name
-        try connection.execute(migration.sql)
-      }
-      step = "references"
-      if try hasBrokenReferences() { throw .refused(rule: "a row refers to one that is not there") }
-      try connection.execute("PRAGMA user_version = \(schema.version); COMMIT")
-    } catch {
-      if connection.isInTransaction { try connection.execute("ROLLBACK") }
-      // An error that is not the migration's fault is reported as it is.
-      if case .full = error { throw error }
-      throw .notMigrated(path: path, migration: step, what: "\(error)")
+    public init(_ name: String, _ migrations: [Migration], counted: Range<Int> = 0..<0) {
+      precondition(counted.count <= migrations.count, "a migration is never removed")
+      self.name = name
+      self.migrations = migrations
+      self.counted = counted
     }
+
+    /// The version in a database of such a count.
+    func version(ofCount count: Int) -> Int { max(0, min(count, counted.upperBound) - counted.lowerBound) }
   }
 
-  // MARK: Downgrade
+  /// `PRAGMA user_version` of databases with a version for each layer. Earlier ones have the count of their migrations
+  /// there, nine at most, and earlier releases refuse a larger number.
+  static let format = 10
 
-  /// The copy for a downgrade: an earlier release cannot read the migrated database.
-  private var copyPath: String { path + ".before-upgrade" }
-  /// The copy's retention. After that a downgrade is unlikely, and what was deleted meanwhile must be gone from the
-  /// copy, too.
-  private static let copyDays = 30
+  let layers: [Layer]
 
-  private func keepCopy() throws(StoreError) {
-    let backup = try Backup(of: self, to: copyPath)
-    do throws(StoreError) {
-      while try !backup.step() {}
-    } catch {
-      try? backup.end(isWhole: false)
-      throw error
-    }
-    try backup.end(isWhole: true)
-  }
+  public init(_ layers: [Layer]) { self.layers = layers }
 
-  private func forgetCopy() {
-    var status = stat()
-    guard lstat(copyPath, &status) == 0, time(nil) - status.st_mtim.tv_sec > Self.copyDays * 86_400 else { return }
-    unlink(copyPath)
+  var versions: [Int] { layers.map(\.version) }
+
+  /// The SQL for a fork of a database with these versions.
+  func onFork(of versions: [Int]) -> String {
+    zip(layers, versions).flatMap { layer, version in layer.migrations.prefix(version).map(\.onFork) }
+      .filter { !$0.isEmpty }.joined(separator: ";")
   }
 }

@@ -44,7 +44,7 @@ public actor Writer {
   public nonisolated let loss: StoreLoss?
 
   /// Opens the database on the calling thread, which waits for that.
-  public init(_ path: String, schema: Schema = .current, logPagesMax: Int = Writer.logPagesMax) throws {
+  public init(_ path: String, schema: Schema, logPagesMax: Int = Writer.logPagesMax) throws {
     let database = try Database(path, schema: schema)
     loss = database.loss
     self.database = database
@@ -110,7 +110,7 @@ public actor Writer {
   /// Copies the whole database into a file, which may replace another, while others continue to write.
   public func backUp(to path: String) async throws {
     guard let database else { throw StoreError.closed }
-    let backup = try Backup(of: database, to: path)
+    let backup = try Backup(of: database, to: path, onFork: database.onFork)
     do {
       while try !backup.step() { await Task.yield() }
     } catch {

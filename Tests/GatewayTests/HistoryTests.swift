@@ -11,7 +11,7 @@ struct HistoryTests {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("history-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let writer = try Writer("\(folder)/gateway.db")
+    let writer = try Writer("\(folder)/gateway.db", schema: .gateway)
     let settings = Array(#"{"keep":"durable","count":100}"#.utf8)
     let session = StoredSession(
       id: "srub73uzbqcozmyjrntpp6nkbu", host: "host", peer: "peer", settings: settings, created: 0, epoch: "epoch",

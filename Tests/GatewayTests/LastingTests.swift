@@ -223,7 +223,7 @@ struct LastingTests {
     let parts = position.split(separator: ".").map(String.init)
     let (epoch, start) = (parts[0], try #require(Int(parts[1])))
     let place = try await anna.place.restarted {
-      let database = try Database("\(anna.place.folder)/\(Gateway.storeName)")
+      let database = try Database("\(anna.place.folder)/\(Gateway.storeName)", schema: .gateway)
       let session = try #require(try database.sessions().first).number
       try database.run("BEGIN")
       var total = 0
@@ -285,7 +285,7 @@ struct LastingTests {
     let anna = meeting.anna
     for number in 1...5 { _ = try await post("text \(number)", anna) }
     let place = try await anna.place.restarted {
-      let database = try Database("\(anna.place.folder)/\(Gateway.storeName)")
+      let database = try Database("\(anna.place.folder)/\(Gateway.storeName)", schema: .gateway)
       try database.run("UPDATE message SET json = ? WHERE instr(CAST(json AS TEXT), ?) > 0", Array("{}".utf8), "text 3")
     }
     meeting.anna = Meeting.Seat(place: place, client: anna.client, peer: anna.peer, session: anna.session)

@@ -25,7 +25,9 @@ struct LeftoverTests {
     try FileManager.default.contentsOfDirectory(atPath: "\(place.folder)/sending")
   }
 
-  private func database(of place: Place) throws -> Database { try Database("\(place.folder)/\(Gateway.storeName)") }
+  private func database(of place: Place) throws -> Database {
+    try Database("\(place.folder)/\(Gateway.storeName)", schema: .gateway)
+  }
 
   @Test("what was sent whole goes, though its file was still there when the power was cut")
   func sent() async throws {

@@ -269,7 +269,7 @@ struct OwnDataTests {
     // As it is when the transaction is stored, and nothing of what follows it was done.
     let stays = bert.place.folder
     let here = try await anna.place.restarted {
-      let store = try Writer("\(anna.place.folder)/\(Gateway.storeName)")
+      let store = try Writer("\(anna.place.folder)/\(Gateway.storeName)", schema: .gateway)
       try await store.perform { try $0.removeClient(id) }
       await store.close()
       #expect(!files(anna.place).isEmpty)
@@ -311,7 +311,7 @@ struct OwnDataTests {
     let (anna, bert) = (meeting.anna, meeting.bert)
     try await send(Array("a picture".utf8), named: "picture.png", in: bert, to: anna)
     let here = try await anna.place.restarted {
-      let store = try Writer("\(anna.place.folder)/\(Gateway.storeName)")
+      let store = try Writer("\(anna.place.folder)/\(Gateway.storeName)", schema: .gateway)
       try await store.perform { try $0.removePeer(anna.peer) }
       await store.close()
       #expect(!files(anna.place).isEmpty)

@@ -1,4 +1,3 @@
-internal import Engine
 internal import Reactor
 internal import Testing
 
@@ -6,11 +5,13 @@ internal import Testing
 
 @Suite("Wrong codes are counted by where they come from, in simulated time")
 struct PairingRateLimitTests {
+  private static let start = Instant.now
+
   /// Whether one from there was let through, which spends it.
   private static func guess(_ budget: inout PairingRateLimit, _ source: PairingRateLimit.Source, _ milliseconds: Int64)
     -> Bool
   {
-    let now = Instant(nanoseconds: milliseconds * 1_000_000)
+    let now = start + .milliseconds(milliseconds)
     guard budget.refusal(of: source, at: now) == nil else { return false }
     budget.spend(source, at: now)
     return true
@@ -29,7 +30,7 @@ struct PairingRateLimitTests {
     var count = 0
     for time in stride(from: Int64(0), to: 3_600_000, by: 500) {
       if Self.guess(&budget, enemy, time) { count += 1 }
-      let now = Instant(nanoseconds: time * 1_000_000)
+      let now = Self.start + .milliseconds(time)
       for source in [.machine, neighbour, user] { #expect(budget.refusal(of: source, at: now) == nil) }
     }
     #expect((590...610).contains(count))
@@ -42,7 +43,7 @@ struct PairingRateLimitTests {
     var budget = PairingRateLimit(PairingRateLimit.Limits())
     let count = try (1...200).count { Self.guess(&budget, try Self.address("\(network)\($0)"), Int64($0)) }
     #expect(count == 20)
-    let refusal = budget.refusal(of: try Self.address("\(network)250"), at: Instant(nanoseconds: 1_000_000_000))
+    let refusal = budget.refusal(of: try Self.address("\(network)250"), at: Self.start + .seconds(1))
     #expect(refusal == PairingRateLimit.Refusal(limit: 20, time: .milliseconds(59_001)))
     #expect(Self.guess(&budget, try Self.address(other), 1_000))
     #expect(Self.guess(&budget, try Self.address("\(network)250"), 60_001))
@@ -56,7 +57,7 @@ struct PairingRateLimitTests {
       let source = PairingRateLimit.Source.address(.v4([UInt8(step % 251), UInt8(step % 241), UInt8(step % 239), 1]))
       let time = Int64(step) * 10
       if Self.guess(&budget, source, time) { count += 1 }
-      #expect(budget.refusal(of: .machine, at: Instant(nanoseconds: time * 1_000_000)) == nil)
+      #expect(budget.refusal(of: .machine, at: Self.start + .milliseconds(time)) == nil)
     }
     // Ten minutes, and what the first moment allows.
     #expect(count <= 120 * 11)

@@ -41,7 +41,7 @@ internal import Wire
   @Test(arguments: vectors)
   func `A chunk's digest is its BLAKE3`(count: Int, digest: String) throws {
     let bytes = counting(count)
-    let leaf = try #require(ChunkTree.leaves(of: bytes.span.bytes).first)
+    let leaf = try #require(Digest.ofChunks(bytes.span.bytes).first)
     #expect(leaf.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() == digest)
   }
 
@@ -49,10 +49,10 @@ internal import Wire
   func `Chunks in a row have the digests that each has alone`(count: Int) {
     let bytes = mixed(count)
     let alone = stride(from: 0, to: count, by: Limits.chunkBytes).flatMap {
-      ChunkTree.leaves(of: bytes[$0..<min(count, $0 + Limits.chunkBytes)].span.bytes)
+      Digest.ofChunks(bytes[$0..<min(count, $0 + Limits.chunkBytes)].span.bytes)
     }
     #expect(alone.count == (count + Limits.chunkBytes - 1) / Limits.chunkBytes)
-    #expect(ChunkTree.leaves(of: bytes.span.bytes) == alone)
+    #expect(Digest.ofChunks(bytes.span.bytes) == alone)
   }
 
   @Test(arguments: [4, 8, 16].filter { $0 <= chash_lanes() }, 1...18)

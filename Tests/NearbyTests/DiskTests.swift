@@ -30,7 +30,7 @@ struct DiskTests {
 
   private func append(_ start: Int, to append: (RawSpan, Digest, UInt64) -> Void, isDamaged: Bool = false) {
     let chunk = Array(Self.bytes[start..<min(start + Self.chunk, Self.bytes.count)])
-    let digest = isDamaged ? Digest(.init(0, 0, 0, 0)) : ChunkTree.leaves(of: chunk.span.bytes)[0]
+    let digest = isDamaged ? Digest(.init(0, 0, 0, 0)) : Digest.ofChunks(chunk.span.bytes)[0]
     append(chunk.span.bytes, digest, UInt64(start))
   }
 

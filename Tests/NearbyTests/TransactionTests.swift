@@ -114,7 +114,7 @@ struct TransactionTests {
     var options = HostOptions()
     options.keys = .folder("\(folder.path)/keys")
     options.discovery = .fixed(places)
-    let writer = try Writer("\(folder.path)/host.db")
+    let writer = try Writer("\(folder.path)/host.db", schema: .host)
     return (try await Nearby.Host.start(options, carrying: HostExtension(writer, peers: [], scribe)), writer)
   }
 
@@ -175,5 +175,13 @@ private final class Scribe: TransactionObserver {
   func takePendingWrites() -> [PendingWrite] {
     defer { notes = [] }
     return notes
+  }
+}
+
+extension PendingWrite {
+  init(
+    _ change: @escaping @Sendable (Database) throws -> Void, settle: @escaping (_ isStored: Bool) -> Void = { _ in }
+  ) {
+    self.init(DatabaseChange(change), settle: settle)
   }
 }

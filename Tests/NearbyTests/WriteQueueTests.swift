@@ -1,3 +1,4 @@
+import Store
 import Testing
 
 @testable internal import Nearby
@@ -5,7 +6,7 @@ import Testing
 @Suite("What is stored together")
 struct WriteQueueTests {
   private func note(_ name: String, in writes: inout WriteQueue, to told: @escaping (String) -> Void) {
-    writes.next.changes.append(.perform { _ in })
+    writes.next.changes.append(DatabaseChange { _ in })
     writes.next.afterwards.append { _ in told(name) }
   }
 
@@ -53,7 +54,7 @@ struct WriteQueueTests {
     var writes = WriteQueue()
     var lost: [String] = []
     func note(_ name: String) {
-      writes.next.changes.append(.perform { _ in })
+      writes.next.changes.append(DatabaseChange { _ in })
       writes.next.afterwards.append { isStored in if !isStored { lost.append(name) } }
     }
     note("current")

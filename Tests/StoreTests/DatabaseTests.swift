@@ -8,8 +8,8 @@ import Testing
   var path: String { "\(folder.path)/deep/er/house.db" }
 
   @Test func `A database is made where there is none, for this user alone`() throws {
-    let database = try Database(path)
-    try database.setFact([1], to: [2], of: [3])
+    let database = try Database(path, schema: .pairs)
+    try database.set([1], to: [2])
     for name in ["house.db", "house.db-wal", "house.db.lock"] { #expect(folder.mode(of: "deep/er/\(name)") == 0o600) }
     #expect(folder.mode(of: "deep") == 0o700)
     #expect(folder.mode(of: "deep/er") == 0o700)
@@ -17,8 +17,8 @@ import Testing
 
   @Test func `The log stays when it is closed, empty: on a full disk none could be made`() throws {
     do {
-      let database = try Database(path)
-      try database.setFact([1], to: [2], of: [3])
+      let database = try Database(path, schema: .pairs)
+      try database.set([1], to: [2])
       #expect(!folder.bytes(of: "deep/er/house.db-wal").isEmpty)
     }
     #expect(folder.mode(of: "deep/er/house.db-wal") == 0o600 && folder.bytes(of: "deep/er/house.db-wal").isEmpty)
@@ -80,8 +80,8 @@ import Testing
     #expect(throws: StoreError.self) { try database.run("INSERT INTO part VALUES (7)") }
   }
 
-  @Test func `Every table of the house is strict`() throws {
-    let database = try Database(path)
+  @Test func `Every table of its own is strict`() throws {
+    let database = try Database(path, schema: .none)
     var loose: [String] = []
     try database.each("SELECT name, strict FROM pragma_table_list WHERE type = 'table' AND schema = 'main'") { row in
       if !row.flag(1), !row.text(0).hasPrefix("sqlite_") { loose.append(row.text(0)) }
@@ -98,14 +98,14 @@ import Testing
     for _ in 0..<2 {
       let database = try Database(path, schema: Schema([first, second]))
       #expect(try database.first("SELECT count(*), max(id) FROM a") { [$0.integer(0), $0.integer(1)] } == [2, 2])
-      #expect(try database.first("PRAGMA user_version") { $0.integer(0) } == 2)
+      #expect(try database.first("SELECT version FROM layer WHERE name = 'test'") { $0.integer(0) } == 2)
     }
   }
 
   @Test func `What was before an upgrade is kept for thirty days, and an earlier release goes on from it`() throws {
     let copy = path + ".before-upgrade"
-    let first = Schema([Migration("first", "CREATE TABLE a (id INTEGER PRIMARY KEY) STRICT; INSERT INTO a VALUES (1)")])
-    let second = Schema(first.migrations + [Migration("second", "INSERT INTO a VALUES (2)")])
+    let step = Migration("first", "CREATE TABLE a (id INTEGER PRIMARY KEY) STRICT; INSERT INTO a VALUES (1)")
+    let (first, second) = (Schema([step]), Schema([step, Migration("second", "INSERT INTO a VALUES (2)")]))
     func numbers(_ schema: Schema, at path: String) throws -> String? {
       try Database(path, schema: schema).first("SELECT group_concat(id) FROM a") { $0.text(0) }
     }
@@ -133,18 +133,22 @@ import Testing
     let error = #expect(throws: StoreError.self) { _ = try Database(path, schema: broken) }
     #expect(error?.description.contains("is as it was") == true)
     let database = try Database(path, schema: Schema([first]))
-    let tables = try database.first("SELECT group_concat(name) FROM sqlite_schema") { $0.text(0) }
-    #expect(tables == "a,\(CommitNumbers.table)")
+    #expect(try database.tables() == ["a"])
     #expect(try database.first("SELECT count(*) FROM a") { $0.integer(0) } == 1)
   }
 
   @Test func `A database of a later release is left as it is`() throws {
-    let version = Schema.current.version + 1
-    _ = try Database(path, schema: Schema(Array(repeating: Migration("none", ""), count: version)))
-    let before = folder.bytes(of: "deep/er/house.db")
-    let error = #expect(throws: StoreError.self) { _ = try Database(path) }
-    #expect(error == .newer(path: path, version: version, known: Schema.current.version))
-    #expect(folder.bytes(of: "deep/er/house.db") == before)
+    let step = Migration("first", "CREATE TABLE a (id INTEGER PRIMARY KEY) STRICT")
+    _ = try Database(path, schema: Schema([step, Migration("second", "")]))
+    func expectRefusal(_ version: Int, known: Int) throws {
+      let before = folder.bytes(of: "deep/er/house.db")
+      let error = #expect(throws: StoreError.self) { _ = try Database(path, schema: Schema([step])) }
+      #expect(error == .newer(path: path, version: version, known: known))
+      #expect(folder.bytes(of: "deep/er/house.db") == before)
+    }
+    try expectRefusal(2, known: 1)
+    try Database(path, schema: .none).connection.execute("PRAGMA user_version = \(Schema.format + 1)")
+    try expectRefusal(Schema.format + 1, known: Schema.format)
   }
 
   // MARK: Files that are none
@@ -153,7 +157,7 @@ import Testing
     let text = Array(repeating: UInt8(ascii: "x"), count: 20_000)
     try folder.write(text, to: "notes.txt")
     let path = "\(folder.path)/notes.txt"
-    #expect(throws: StoreError.notADatabase(path: path)) { _ = try Database(path) }
+    #expect(throws: StoreError.notADatabase(path: path)) { _ = try Database(path, schema: .pairs) }
     #expect(folder.bytes(of: "notes.txt") == text)
   }
 
@@ -164,25 +168,25 @@ import Testing
         == 0)
     chmod(path, 0o600)
     let before = folder.bytes(of: "other.db")
-    #expect(throws: StoreError.foreign(path: path)) { _ = try Database(path) }
+    #expect(throws: StoreError.foreign(path: path)) { _ = try Database(path, schema: .pairs) }
     #expect(folder.bytes(of: "other.db") == before)
   }
 
   @Test(arguments: [0, 100, 4_096, 40_000])
   func `A damaged database is found damaged, and left as it is`(_ place: Int) throws {
     do {
-      let database = try Database(path)
+      let database = try Database(path, schema: .pairs)
       for number in 0..<200 {
-        try database.setFact([UInt8(number)], to: [UInt8](repeating: 5, count: 1_000), of: [1])
+        try database.set([UInt8(number)], to: [UInt8](repeating: 5, count: 1_000))
       }
     }
     var bytes = folder.bytes(of: "deep/er/house.db")
     for index in place..<place + 3_000 { bytes[index] ^= 0xA5 }
     try folder.write(bytes, to: "deep/er/house.db")
     let error = #expect(throws: StoreError.self) {
-      let database = try Database(path)
+      let database = try Database(path, schema: .pairs)
       // It may be what a value says, which nobody can see.
-      if try database.facts(of: [1]).contains(where: { $0.value != [UInt8](repeating: 5, count: 1_000) }) {
+      for number in 0..<200 where try database.value(of: [UInt8(number)]) != [UInt8](repeating: 5, count: 1_000) {
         throw StoreError.damaged(path: path, what: "a value")
       }
     }
@@ -192,28 +196,28 @@ import Testing
 
   @Test func `A cut database is found damaged`() throws {
     do {
-      let database = try Database(path)
+      let database = try Database(path, schema: .pairs)
       for number in 0..<200 {
-        try database.setFact([UInt8(number)], to: [UInt8](repeating: 5, count: 1_000), of: [1])
+        try database.set([UInt8(number)], to: [UInt8](repeating: 5, count: 1_000))
       }
     }
     try folder.write(folder.bytes(of: "deep/er/house.db").prefix(50_000), to: "deep/er/house.db")
-    let error = #expect(throws: StoreError.self) { _ = try Database(path) }
+    let error = #expect(throws: StoreError.self) { _ = try Database(path, schema: .pairs) }
     if case .damaged = error {} else { Issue.record("\(error.map { "\($0)" } ?? "nothing")") }
   }
 
   @Test func `A file that others may read is not used`() throws {
     try folder.write([], to: "open.db")
     chmod("\(folder.path)/open.db", 0o644)
-    let error = #expect(throws: StoreError.self) { _ = try Database("\(folder.path)/open.db") }
+    let error = #expect(throws: StoreError.self) { _ = try Database("\(folder.path)/open.db", schema: .pairs) }
     #expect(error == .exposed(path: "\(folder.path)/open.db", mode: 0o644))
     symlink("/nowhere", "\(folder.path)/link.db")
     #expect(throws: StoreError.notAFile(path: "\(folder.path)/link.db")) {
-      _ = try Database("\(folder.path)/link.db")
+      _ = try Database("\(folder.path)/link.db", schema: .pairs)
     }
     mkdir("\(folder.path)/folder.db", 0o700)
     #expect(throws: StoreError.notAFile(path: "\(folder.path)/folder.db")) {
-      _ = try Database("\(folder.path)/folder.db")
+      _ = try Database("\(folder.path)/folder.db", schema: .pairs)
     }
   }
 
@@ -228,20 +232,9 @@ import Testing
     }
     let child = try StoreChild("hold", path)
     #expect(try child.line() == "open")
-    let error = #expect(throws: StoreError.self) { _ = try Database(path) }
+    let error = #expect(throws: StoreError.self) { _ = try Database(path, schema: .pairs) }
     #expect(error == .inUse(path: path, process: child.process))
     child.kill()
     _ = try Database(path, schema: .things)
   }
-}
-
-extension Schema {
-  static let things = Schema([
-    Migration(
-      "things",
-      """
-      CREATE TABLE thing (id INTEGER PRIMARY KEY, name TEXT NOT NULL, bytes BLOB NOT NULL, weight REAL) STRICT;
-      CREATE TABLE part (thing INTEGER NOT NULL REFERENCES thing) STRICT;
-      """)
-  ])
 }

@@ -8,16 +8,16 @@ import Testing
   private var path: String { "\(folder.path)/house.db" }
 
   private func keep(_ count: Int) async throws {
-    let writer = try Writer(path)
-    for number in 0..<count { try await writer.perform { try $0.setFact([1], to: [UInt8(number)], of: [3]) } }
+    let writer = try Writer(path, schema: .pairs)
+    for number in 0..<count { try await writer.perform { try $0.set([1], to: [UInt8(number)]) } }
     await writer.close()
   }
 
   /// What a process that is killed leaves: its log, with all that was not brought to the file yet.
   private func keepAndDie(_ count: Int, brought: Int = 0) async throws {
-    let writer = try Writer(path)
+    let writer = try Writer(path, schema: .pairs)
     for number in 0..<count {
-      try await writer.perform { try $0.setFact([1], to: [UInt8(number)], of: [3]) }
+      try await writer.perform { try $0.set([1], to: [UInt8(number)]) }
       if number + 1 == brought { try await writer.truncateLog() }
     }
     let names = ["house.db", "house.db-wal", "house.db.last-commit"]
@@ -27,32 +27,30 @@ import Testing
     unlink(path + "-shm")
   }
 
-  private func epoch() throws -> String? { try Database(path).sessions().first?.epoch }
+  private func epoch() throws -> String? { try Database(path, schema: .pairs).epoch() }
 
   @Test func `A database that is closed, or whose process is killed, has lost nothing`() async throws {
     try await keep(3)
-    #expect(try Database(path).loss == nil)
+    #expect(try Database(path, schema: .pairs).loss == nil)
     try await keepAndDie(3)
-    #expect(try Database(path).loss == nil)
-    #expect(try Database(path).facts(of: [3]).first?.value == [2])
+    #expect(try Database(path, schema: .pairs).loss == nil)
+    #expect(try Database(path, schema: .pairs).value(of: [1]) == [2])
   }
 
-  @Test func `Commits that went with a lost log are told once, and the channels of its sessions begin new epochs`()
+  @Test func `Commits that went with a lost log are told once, and what is told of it begins a new epoch`()
     async throws
   {
-    let session = StoredSession(id: "s", host: "h", peer: "p", settings: [], created: 0, epoch: "old", number: 1)
-    let writer = try Writer(path)
-    try await writer.perform { try $0.keep(session) }
-    await writer.close()
+    try await keep(1)
+    #expect(try epoch() == "first")
     try await keepAndDie(5, brought: 2)
     unlink(path + "-wal")
     do {
-      let database = try Database(path)
+      let database = try Database(path, schema: .pairs)
       #expect(database.loss == .commits(3))
-      #expect(try database.sessions().first?.epoch != "old")
+      #expect(try database.epoch() != "first")
     }
     let after = try epoch()
-    #expect(try Database(path).loss == nil)
+    #expect(try Database(path, schema: .pairs).loss == nil)
     #expect(try epoch() == after)
   }
 
@@ -60,14 +58,14 @@ import Testing
     try await keepAndDie(5)
     let log = folder.bytes(of: "house.db-wal")
     try folder.write(Array(log.prefix(log.count - 4_000)), to: "house.db-wal")
-    #expect(try Database(path).loss == .commits(1))
+    #expect(try Database(path, schema: .pairs).loss == .commits(1))
   }
 
   @Test func `A database whose pages were all in the log that was lost is found out`() async throws {
     try await keepAndDie(5)
     try folder.write([], to: "house.db")
     unlink(path + "-wal")
-    #expect(try Database(path).loss == .commits(5))
+    #expect(try Database(path, schema: .pairs).loss == .commits(5))
   }
 
   @Test func `An older copy in its place is found out`() async throws {
@@ -75,7 +73,7 @@ import Testing
     let copy = folder.bytes(of: "house.db")
     try await keep(4)
     try folder.write(copy, to: "house.db")
-    #expect(try Database(path).loss == .commits(4))
+    #expect(try Database(path, schema: .pairs).loss == .commits(4))
   }
 
   @Test
@@ -84,48 +82,48 @@ import Testing
   {
     try await keep(2)
     unlink(path + LastCommit.suffix)
-    #expect(try Database(path).loss == .unknown)
-    #expect(try Database(path).loss == nil)
+    #expect(try Database(path, schema: .pairs).loss == .unknown)
+    #expect(try Database(path, schema: .pairs).loss == nil)
     var bytes = folder.bytes(of: "house.db.last-commit")
     bytes[9] ^= 1
     try folder.write(bytes, to: "house.db.last-commit")
-    #expect(try Database(path).loss == nil)
+    #expect(try Database(path, schema: .pairs).loss == nil)
     #expect(folder.bytes(of: "house.db.last-commit") != bytes)
   }
 
   @Test func `One that begins anew where another was moved away has lost nothing`() async throws {
     try await keep(3)
     for end in ["", "-wal", "-shm"] { unlink(path + end) }
-    #expect(try Database(path).loss == nil)
+    #expect(try Database(path, schema: .pairs).loss == nil)
     try await keep(2)
-    #expect(try Database(path).loss == nil)
+    #expect(try Database(path, schema: .pairs).loss == nil)
   }
 
   @Test func `A backup is whole, and in the place of the database it is a copy of it is told as older`() async throws {
-    let writer = try Writer(path)
-    try await writer.perform { try $0.setFact([1], to: [2], of: [3]) }
+    let writer = try Writer(path, schema: .pairs)
+    try await writer.perform { try $0.set([1], to: [2]) }
     let copy = "\(folder.path)/copy.db"
     try await writer.backUp(to: copy)
     await writer.close()
-    #expect(try Database(copy).loss == nil)
+    #expect(try Database(copy, schema: .pairs).loss == nil)
     for end in ["", "-wal", "-shm"] { unlink(path + end) }
     rename(copy, path)
-    #expect(try Database(path).loss == .unknown)
+    #expect(try Database(path, schema: .pairs).loss == .unknown)
   }
 
   @Test func `Who reads commits nothing`() async throws {
-    let writer = try Writer(path)
-    try await writer.perform { try $0.setFact([1], to: [2], of: [3]) }
+    let writer = try Writer(path, schema: .pairs)
+    try await writer.perform { try $0.set([1], to: [2]) }
     let before = folder.bytes(of: "house.db.last-commit")
-    for _ in 0..<3 { _ = try await writer.perform { try $0.facts(of: [3]) } }
+    for _ in 0..<3 { _ = try await writer.perform { try $0.value(of: [1]) } }
     #expect(folder.bytes(of: "house.db.last-commit") == before)
     await writer.close()
   }
 
   @Test func `A schema of a negative number is damage`() throws {
-    do { try Database(path).connection.execute("PRAGMA user_version = -3") }
+    do { try Database(path, schema: .pairs).connection.execute("PRAGMA user_version = -3") }
     #expect(throws: StoreError.damaged(path: path, what: "it says that its schema is number -3")) {
-      _ = try Database(path)
+      _ = try Database(path, schema: .pairs)
     }
   }
 }

@@ -15,6 +15,10 @@ enum ArrowRules {
   /// Targets that know no clock, random source, file or socket, hence no module but these.
   static let pure: [String: Set<String>] = ["Notation": [], "Wire": [], "Engine": ["Wire"]]
 
+  /// Targets that those of the layers above a library reach through it alone: its interface has the types of theirs
+  /// that it uses.
+  static let behind: [(library: String, hidden: Set<String>)] = [("Nearby", ["Engine", "Wire"])]
+
   struct Import {
     let module: String
     let target: String
@@ -58,8 +62,8 @@ enum ArrowRules {
         findings.append(finding("\(target.name) has no place in ArrowRules.layers: give it one."))
       }
       for dependency in target.dependencies.sorted() {
-        if isProduct, !pointsDown(from: target.name, to: dependency) {
-          findings.append(finding("\(target.name) depends on \(dependency), which does not stand below it."))
+        if isProduct, let fault = fault(from: target.name, to: dependency) {
+          findings.append(finding("\(target.name) depends on \(dependency), which \(fault)."))
         }
         // A test may run a program that it does not import.
         let isRun = target.isTest && programs.contains(dependency)
@@ -82,8 +86,8 @@ enum ArrowRules {
       if !target.dependencies.contains(one.module) {
         findings.append(one.finding("\(one.target) imports \(one.module) without declaring it in Package.swift."))
       }
-      if !target.isTest, !pointsDown(from: one.target, to: one.module) {
-        findings.append(one.finding("\(one.target) imports \(one.module), which does not stand below it."))
+      if !target.isTest, let fault = fault(from: one.target, to: one.module) {
+        findings.append(one.finding("\(one.target) imports \(one.module), which \(fault)."))
       }
       return findings
     }
@@ -106,8 +110,14 @@ enum ArrowRules {
     isSystem(name) ? -1 : layers.firstIndex { $0.contains(name) }
   }
 
-  private static func pointsDown(from upper: String, to lower: String) -> Bool {
-    guard let above = layer(of: upper), let below = layer(of: lower) else { return false }
-    return below < above
+  /// What is wrong with an arrow; nil for a good one.
+  private static func fault(from upper: String, to lower: String) -> String? {
+    guard let above = layer(of: upper), let below = layer(of: lower), below < above else {
+      return "does not stand below it"
+    }
+    for (library, hidden) in behind where hidden.contains(lower) {
+      if let place = layer(of: library), place < above { return "it reaches through \(library) alone" }
+    }
+    return nil
   }
 }

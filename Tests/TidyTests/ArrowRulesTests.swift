@@ -70,6 +70,30 @@ struct ArrowRulesTests {
       ])
   }
 
+  @Test("A target above a library that reaches past it is found")
+  func findsArrowsPastALibrary() {
+    let manifest = Manifest(
+      SourceFile(
+        path: "Package.swift",
+        text: """
+          let package = Package(
+            targets: [
+              .target(name: "Wire"),
+              .target(name: "Nearby", dependencies: ["Wire"]),
+              .target(name: "Gateway", dependencies: ["Nearby", "Wire"]),
+          """))
+    let imports = ArrowRules.imports(of: [
+      SourceFile(path: "Sources/Nearby/Host.swift", text: "internal import Wire\n"),
+      SourceFile(path: "Sources/Gateway/Core.swift", text: "internal import Nearby\ninternal import Wire\n"),
+    ])
+    let sentences = (ArrowRules.declarations(manifest, imports) + ArrowRules.arrows(manifest, imports)).map(\.sentence)
+    #expect(
+      sentences == [
+        "Gateway depends on Wire, which it reaches through Nearby alone.",
+        "Gateway imports Wire, which it reaches through Nearby alone.",
+      ])
+  }
+
   @Test("A system module in a second target is found")
   func findsSharedSystemModules() {
     let imports = ArrowRules.imports(of: [

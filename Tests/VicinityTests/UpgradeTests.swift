@@ -3,6 +3,7 @@ import Glibc
 import Notation
 import Testing
 
+@testable import Gateway
 @testable import Store
 @testable import vicinity
 
@@ -30,10 +31,15 @@ import Testing
     return (ada, message)
   }
 
+  /// All migrations of the releases that counted them together.
+  private static let counted = Schema.gateway.layers.flatMap { $0.migrations.prefix($0.counted.count) }
+
   /// The store as the release of that version would have it: its tables, and of what there is what they have room for.
   private func makeOlder(_ version: Int, from present: String) throws {
     for end in ["", "-wal", "-shm", ".before-upgrade"] { try? FileManager.default.removeItem(atPath: store + end) }
-    let older = try Database(store, schema: Schema(Array(Schema.current.migrations.prefix(version))))
+    let older = try Database(store, schema: Schema([]))
+    for migration in Self.counted.prefix(version) { try older.connection.execute(migration.sql) }
+    try older.connection.execute("DROP TABLE layer; PRAGMA user_version = \(version)")
     try older.run("PRAGMA foreign_keys = OFF")
     try older.run("ATTACH DATABASE ? AS present", present)
     var tables: [String] = []
@@ -54,7 +60,7 @@ import Testing
   }
 
   private func has(_ table: String, in version: Int) -> Bool {
-    Schema.current.migrations.prefix(version).contains { $0.name == table }
+    Self.counted.prefix(version).contains { $0.name == table }
   }
 
   @Test("A store of every earlier version is brought to the present one, and what was there is served")
@@ -62,7 +68,7 @@ import Testing
     let (client, message) = try lived()
     let present = "\(folder.path)/present.db"
     try FileManager.default.moveItem(atPath: store, toPath: present)
-    for version in 1..<Schema.current.version {
+    for version in 1...Self.counted.count {
       try makeOlder(version, from: present)
       if !has("clients", in: version) {
         let gateway = try Program(
@@ -88,15 +94,16 @@ import Testing
     _ = try lived()
     let present = "\(folder.path)/present.db"
     try FileManager.default.moveItem(atPath: store, toPath: present)
-    let older = Schema.current.version - 1
+    let older = Self.counted.count
     try makeOlder(older, from: present)
     func expectRefusal(_ word: String, _ options: [String] = [], at port: String = "0") throws {
       let serving = GatewayClient.serving("ada", in: folder.path, at: port)
       let program = try Program(
         serving + ["--discovery", "static"] + options, .noInput, in: folder.path)
       #expect(try program.ended() != 0 && program.err.contains(word), "\(program.out) \(program.err)")
-      let database = try Database(store, schema: Schema(Array(Schema.current.migrations.prefix(older))))
-      #expect(try database.first("SELECT count(*) FROM message") { $0.integer(0) } == 2, "\(word)")
+      let version = try DatabaseReader(store).number("PRAGMA user_version")
+      #expect(version == older, "\(word)")
+      #expect(try DatabaseReader(store).number("SELECT count(*) FROM message") == 2, "\(word)")
       #expect(access(store + ".before-upgrade", F_OK) != 0, "\(word)")
     }
     let bob = try GatewayClient("bob", in: folder, ["--discovery", "static"])
@@ -118,5 +125,16 @@ import Testing
       GatewayClient.serving("ada", in: folder.path) + ["--discovery", "static"], .noInput, in: folder.path)
     try last.line("\"serving\"")
     #expect(access(store + ".before-upgrade", F_OK) == 0)
+  }
+}
+
+extension DatabaseReader {
+  fileprivate func number(_ sql: String) throws(StoreError) -> Int? {
+    var number: Int?
+    try each(sql) { row in
+      number = row.integer(0)
+      return true
+    }
+    return number
   }
 }

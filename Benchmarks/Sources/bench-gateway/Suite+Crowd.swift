@@ -57,7 +57,7 @@ extension Suite {
     let gateway = try GatewayUnderTest("crowd", port: ports.next(), at: [], in: disk.folder)
     let crowd = try crowd(of: size, gateway, .durable)
     gateway.process.end(asking: true)
-    let rows = try Database("\(disk.folder)/crowd/vicinity/gateway/gateway.db")
+    let rows = try Database("\(disk.folder)/crowd/vicinity/gateway/gateway.db", schema: Schema([]))
       .first("SELECT count(*) FROM message") { Double($0.integer(0)) }
     func add(_ name: String, _ value: KeyPath<Crowd, Double>, times scale: Double, _ unit: String) {
       table.add(

@@ -1,4 +1,3 @@
-internal import Engine
 internal import Web
 
 /// A client's activity and cost since the gateway was started, and the time of its last activity.

@@ -1,4 +1,3 @@
-internal import Engine
 internal import Nearby
 internal import Notation
 internal import Reactor

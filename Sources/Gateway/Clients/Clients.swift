@@ -1,7 +1,6 @@
-internal import Engine
+internal import Media
 internal import Notation
 internal import Store
-internal import Wire
 
 /// The clients that hold a token, and the pairing by which one gets it.
 ///
@@ -59,7 +58,7 @@ final class Clients {
   }
 
   let limits: Limits
-  private let crypto: any Crypto
+  private let crypto = OpenSSLCrypto(keys: [])
   private let clock: () -> Timestamp
   private let steadyClock: () -> Instant
   private(set) var clients: [ClientID: Client] = [:]
@@ -69,10 +68,8 @@ final class Clients {
   private var guesses: PairingRateLimit
 
   init(
-    _ crypto: any Crypto, _ limits: Limits = Limits(), clock: @escaping () -> Timestamp,
-    steadyClock: @escaping () -> Instant
+    _ limits: Limits = Limits(), clock: @escaping () -> Timestamp, steadyClock: @escaping () -> Instant
   ) {
-    self.crypto = crypto
     self.limits = limits
     guesses = PairingRateLimit(limits.guesses)
     self.clock = clock

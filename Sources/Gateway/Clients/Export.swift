@@ -1,7 +1,6 @@
 internal import Nearby
 internal import Notation
 internal import Web
-internal import Wire
 
 /// All data that is kept of a client, a line of JSON for each item, at the pace at which the client reads it.
 ///

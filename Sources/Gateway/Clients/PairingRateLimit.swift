@@ -1,7 +1,5 @@
-internal import Engine
 internal import Reactor
 internal import Web
-internal import Wire
 
 /// Rate limits for wrong pairing codes, by their source in the last minute: codes cannot be guessed, and an attacker
 /// locks out nobody but itself and its network.

@@ -1,4 +1,3 @@
-internal import Engine
 internal import Notation
 
 /// A cache of tokens that were compared with their digests, so that this is done once for many requests.

@@ -1,6 +1,6 @@
+internal import Nearby
 internal import Reactor
 internal import Web
-internal import Wire
 
 /// Access control: clients, the pages that may ask, and the host names of this gateway.
 final class Access {

@@ -2,7 +2,6 @@ internal import Nearby
 internal import Notation
 internal import Store
 internal import Web
-internal import Wire
 
 /// An error in the form of RFC 9457: the failure, its cause, and the remedy.
 struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
@@ -35,7 +34,7 @@ struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The disk is full, or the quota is used up.
     case noSpace
     /// The end of something that had begun.
-    case ended(Wire.Reason)
+    case ended(Nearby.Reason)
 
     var name: String {
       switch self {

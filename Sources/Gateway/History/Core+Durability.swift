@@ -2,7 +2,6 @@ internal import Nearby
 internal import Notation
 internal import Reactor
 internal import Store
-internal import Wire
 
 /// Sessions that are restored after a restart.
 extension Core {

@@ -2,7 +2,6 @@ internal import Nearby
 internal import Notation
 internal import Reactor
 internal import Store
-internal import Wire
 
 /// The durable messages of a session: all of them are in the store, and the latest in the channel.
 ///

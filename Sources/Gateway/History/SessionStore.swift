@@ -1,10 +1,8 @@
-internal import Engine
 internal import Glibc
 internal import Nearby
 internal import Notation
 internal import Reactor
 internal import Store
-internal import Wire
 
 /// The durable state of sessions: the settings of each, and the messages of those whose history is durable.
 ///

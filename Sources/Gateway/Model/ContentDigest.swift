@@ -3,7 +3,6 @@ internal import Media
 internal import Nearby
 internal import Notation
 internal import Reactor
-internal import Wire
 
 /// SHA-256 of a whole content, in the forms of RFC 9530.
 struct ContentDigest: Hashable, Sendable {

@@ -2,7 +2,6 @@ internal import Nearby
 internal import Notation
 internal import Reactor
 internal import Web
-internal import Wire
 
 extension Core {
   /// Larger contents are sent as resources.
@@ -75,7 +74,7 @@ extension Core {
 
   private func contentType(of call: Call) throws(Problem) -> String? {
     guard let text = call.headers["Content-Type"] else { return nil }
-    do throws(WireError) { return try ContentType(text).text } catch {
+    do throws(NearbyError) { return try Message.contentType(text) } catch {
       throw Problem(
         .invalidParameter, error.description, field: "Content-Type", rule: "mediaType",
         limit: Limits.contentTypeBytesMax)

@@ -2,7 +2,6 @@ internal import Nearby
 internal import Notation
 internal import Reactor
 internal import Store
-internal import Wire
 
 /// The delivery status of a reliable message that was sent from here, for each of its recipients.
 struct Delivery {

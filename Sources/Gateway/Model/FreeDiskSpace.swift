@@ -1,4 +1,3 @@
-internal import Engine
 internal import Reactor
 
 /// The free space of the gateway's disk, read again after a moment.

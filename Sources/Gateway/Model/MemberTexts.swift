@@ -1,6 +1,5 @@
 internal import Nearby
 internal import Notation
-internal import Wire
 
 /// The JSON of members, written once for all endpoints here that see a member in the same state: the latest of each state.
 struct MemberTexts {

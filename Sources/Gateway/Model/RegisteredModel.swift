@@ -1,6 +1,5 @@
 internal import Nearby
 internal import Web
-internal import Wire
 
 /// A model that clients see, the store keeps and limits count.
 ///

@@ -2,7 +2,6 @@ internal import Nearby
 internal import Notation
 internal import Reactor
 internal import Store
-internal import Wire
 
 /// A client's options for a session that it opens.
 struct SessionParameters {

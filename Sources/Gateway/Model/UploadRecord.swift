@@ -1,10 +1,8 @@
-internal import Engine
 internal import Glibc
 internal import Media
 internal import Nearby
 internal import Notation
 internal import Reactor
-internal import Wire
 
 /// Digests of an upload's synced bytes, to check its file after a restart.
 ///
@@ -81,10 +79,10 @@ struct ChunkChain: Sendable {
   }
 
   private static func linked(_ links: Digest, _ chunks: RawSpan) -> Digest {
-    ChunkTree.leaves(of: chunks).reduce(links) { before, leaf in
+    Digest.ofChunks(chunks).reduce(links) { before, leaf in
       let pair = before.bytes + leaf.bytes
       // A UInt8 has no padding to show.
-      return ChunkTree.leaves(of: pair.span.bytes)[0]
+      return Digest.ofChunks(pair.span.bytes)[0]
     }
   }
 }

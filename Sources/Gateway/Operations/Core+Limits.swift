@@ -2,7 +2,6 @@ internal import Nearby
 internal import Notation
 internal import Store
 internal import Web
-internal import Wire
 
 /// Limits in `/v1/gateway`: each is defined where it is enforced, and has its name here.
 extension Core {

@@ -102,10 +102,10 @@ public struct GatewayBackup: Hashable, Sendable {
       try CopiedFile.copy("\(folder)/\(name)", to: "\(inside)/\(name)")
     }
     try await writer.backUp(to: "\(inside)/\(Gateway.storeName)")
-    let copy = try await writer.perform { _ in try Writer("\(inside)/\(Gateway.storeName)") }
+    let copy = try await writer.perform { _ in try Writer("\(inside)/\(Gateway.storeName)", schema: .gateway) }
     // On the copy's own thread, which nobody else waits for.
     let backup = try await copy.perform { database in
-      try database.forgetTransfers()
+      try database.forgetTransfersOfCopy()
       let files = try copyFiles(database, folder, to: inside)
       return GatewayBackup(place: name, sessions: try database.sessions().count, files: files)
     }

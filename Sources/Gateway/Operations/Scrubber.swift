@@ -4,7 +4,6 @@ internal import Nearby
 internal import Reactor
 internal import Store
 internal import Synchronization
-internal import Wire
 
 /// A background check of all stored files and rows, on a thread of its own, pass after pass.
 ///

@@ -35,7 +35,7 @@ extension Gateway {
       throw .noStore(folder: folder)
     }
     do {
-      return try Writer(path)
+      return try Writer(path, schema: .gateway)
     } catch {
       throw .failed("\(error)")
     }

@@ -1,7 +1,6 @@
 internal import Nearby
 internal import Notation
 internal import Web
-internal import Wire
 
 extension Routes {
   /// In seconds.

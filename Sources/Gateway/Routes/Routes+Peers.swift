@@ -3,7 +3,6 @@ internal import Nearby
 internal import Notation
 internal import Store
 internal import Web
-internal import Wire
 
 extension Routes {
   static let peers: [Route] = [

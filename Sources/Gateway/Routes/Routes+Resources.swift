@@ -2,7 +2,6 @@ internal import Nearby
 internal import Notation
 internal import Reactor
 internal import Web
-internal import Wire
 
 extension Routes {
   static let resources: [Route] = [

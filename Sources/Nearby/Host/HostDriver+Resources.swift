@@ -14,7 +14,7 @@ extension HostDriver {
     let info = ResourceInfo(name: name, type: type ?? source.type ?? MediaType.guess(from: name), size: source.size)
     let resource = try call { engine, now throws(EngineError) in
       let resource = try engine.offer(info, from: id, to: member, at: now)
-      if let file = source.content.file { enqueue(.keep(file.row(resource, named: name))) }
+      if let file = source.content.file { enqueue { $0.keep(file.row(resource, named: name)) } }
       return resource
     }
     let state = TransferState(resource, name, sending: source.content.file)
@@ -91,7 +91,7 @@ extension HostDriver {
     do {
       try call { engine, now throws(EngineError) in
         try engine.accept(id, at: now)
-        enqueue(.keep(target.row(id)))
+        enqueue { $0.keep(target.row(id)) }
       }
     } catch {
       transfer.part = .waits
@@ -189,7 +189,7 @@ extension HostDriver {
     hostExtension?.observer.ended(id.rawValue, reason, at: transfer.incomingFile?.path)
     if case .sends(.web(let source)) = transfer.part { deferredActions.append { source.cancel() } }
     guard let incomingFile = transfer.incomingFile else {
-      enqueue(.forget(id))
+      enqueue { $0.forget(id) }
       guard case .sends = transfer.part else { return transfer.state.end(reason) }
       // A program that hears of the end may remove the file, which would be missed where the end is not known after a
       // restart.
@@ -199,7 +199,7 @@ extension HostDriver {
     if reason == .none, let path = incomingFile.path {
       return release(target, of: id) { state.end(.success(path)) }
     }
-    enqueue(.forget(id))
+    enqueue { $0.forget(id) }
     drop(target, keepsPlace: false) { if let fault { state.end(.failure(fault)) } else { state.end(reason) } }
   }
 
@@ -210,7 +210,7 @@ extension HostDriver {
       drop(target, keepsPlace: true) {
         released()
         loop.post { driver in
-          driver.enqueue(.forget(id))
+          driver.enqueue { $0.forget(id) }
           driver.flushWrites()
         }
       }

@@ -12,8 +12,8 @@ extension HostDriver {
   // MARK: Storing
 
   /// Adds a change to the engine's batch of this moment, where there is one.
-  func enqueue(_ change: HostStore.Change) {
-    if store != nil { writes.next.changes.append(change) }
+  func enqueue(_ change: (HostStore) -> DatabaseChange) {
+    if let store { writes.next.changes.append(change(store)) }
   }
 
   /// A delivery belongs to the engine's batch of this moment: it is reported only after that is stored.
@@ -33,7 +33,7 @@ extension HostDriver {
     if writes.holds > 0 { return }
     if writes.isDue {
       for note in hostExtension?.observer.takePendingWrites() ?? [] {
-        writes.next.changes.append(.perform(note.change))
+        writes.next.changes.append(note.change)
         writes.next.afterwards.append(note.settle)
       }
       writes.seal()
@@ -137,7 +137,7 @@ extension HostDriver {
     for (id, file) in restoredFiles ?? [:] where transfers[id] == nil {
       // It has ended: a file received whole has its place.
       if case .target(let target) = file { drop(target, keepsPlace: true) }
-      enqueue(.forget(id))
+      enqueue { $0.forget(id) }
     }
     restoredFiles = nil
     flushWrites()

@@ -30,16 +30,13 @@ package protocol TransactionObserver: AnyObject, Sendable {
   func takePendingWrites() -> [PendingWrite]
 }
 
-/// A change of the database in the same transaction as the engine's. It may be run more than once, and changes the
-/// database alone.
+/// A change of an extension's tables, in the same transaction as the engine's.
 package struct PendingWrite {
-  package var change: @Sendable (Database) throws -> Void
+  package var change: DatabaseChange
   /// Whether it is stored, or never will be.
   package var settle: (_ isStored: Bool) -> Void
 
-  package init(
-    _ change: @escaping @Sendable (Database) throws -> Void, settle: @escaping (_ isStored: Bool) -> Void = { _ in }
-  ) {
+  package init(_ change: DatabaseChange, settle: @escaping (_ isStored: Bool) -> Void = { _ in }) {
     self.change = change
     self.settle = settle
   }
@@ -96,6 +93,13 @@ extension Session {
   ) throws(NearbyError) -> UInt64 {
     guard let driver = loop.driverHere else { throw .closed }
     return try driver.dispatch(bytes, contentType, from: id, to: recipients, mode, wantsFate)
+  }
+}
+
+extension Message {
+  /// A content type as messages have it; throws for one that they cannot have.
+  package static func contentType(_ text: String) throws(NearbyError) -> String {
+    do throws(WireError) { return try ContentType(text).text } catch { throw NearbyError(wrapping: error) }
   }
 }
 

@@ -11,14 +11,6 @@ struct HostStore: Sendable {
     case lost
   }
 
-  /// A change of a transfer's row, or of others in the same transaction.
-  enum Change: Sendable {
-    case keep(StoredTransfer)
-    case forget(ResourceID)
-    /// A change of the host's extension.
-    case perform(@Sendable (Database) throws -> Void)
-  }
-
   let writer: Writer
   /// As loaded.
   let facts: [Fact]
@@ -38,7 +30,7 @@ struct HostStore: Sendable {
     case (.besideKeys(let name), let folder?): path = "\(folder)/\(name).db"
     case (.file(let file), _): path = file
     }
-    return try await HostStore(try Writer(path), keys)
+    return try await HostStore(try Writer(path, schema: .host), keys)
   }
 
   init(_ writer: Writer, _ keys: KeyStore) async throws {
@@ -57,21 +49,27 @@ struct HostStore: Sendable {
     self.files = files
   }
 
-  /// The answer comes on the writer's thread, or at once where there is nothing to write, or the writer is closed.
-  func write(_ facts: [Fact], _ changes: [Change], answer: @escaping @Sendable ((any Error)?) -> Void) {
+  // MARK: Changes
+
+  private func set(_ facts: [Fact]) -> DatabaseChange {
+    DatabaseChange { [host] database in
+      for fact in facts { try database.setFact(fact.key, to: fact.value, of: host) }
+    }
+  }
+
+  func keep(_ transfer: StoredTransfer) -> DatabaseChange {
+    DatabaseChange { [host] database in try database.keep(transfer, of: host) }
+  }
+
+  func forget(_ id: ResourceID) -> DatabaseChange {
+    DatabaseChange { [host] database in try database.forgetTransfer(id.rawValue, of: host) }
+  }
+
+  /// Writes the facts, and all changes after them, in one transaction. The answer comes on the writer's thread, or at
+  /// once where there is nothing to write, or the writer is closed.
+  func write(_ facts: [Fact], _ changes: [DatabaseChange], answer: @escaping @Sendable ((any Error)?) -> Void) {
     if facts.isEmpty, changes.isEmpty { return answer(nil) }
-    let refusal = writer.enqueue(
-      { [host] database in
-        for fact in facts { try database.setFact(fact.key, to: fact.value, of: host) }
-        for change in changes {
-          switch change {
-          case .keep(let transfer): try database.keep(transfer, of: host)
-          case .forget(let id): try database.forgetTransfer(id.rawValue, of: host)
-          case .perform(let body): try body(database)
-          }
-        }
-      }, answer: answer)
-    if let refusal { answer(refusal) }
+    if let refusal = writer.enqueue([set(facts)] + changes, answer: answer) { answer(refusal) }
   }
 }
 

@@ -1,4 +1,5 @@
 internal import Engine
+internal import Store
 
 /// The queue of writes to the store: one transaction at a time.
 ///
@@ -8,7 +9,7 @@ struct WriteQueue {
     /// The engine's batch, if there is one.
     var batch: UInt64?
     var facts: [Fact] = []
-    var changes: [HostStore.Change] = []
+    var changes: [DatabaseChange] = []
     var afterwards: [(_ isStored: Bool) -> Void] = []
 
     var isEmpty: Bool { batch == nil && changes.isEmpty }

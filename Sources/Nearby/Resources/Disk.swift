@@ -47,7 +47,7 @@ actor Disk {
     func intactEnd(of chunks: Range<Int>) -> Int {
       let bytes = bytes
       // A UInt8 has no padding to show.
-      let leaves = ChunkTree.leaves(of: bytes.span.bytes.extracting(chunks))
+      let leaves = Digest.ofChunks(bytes.span.bytes.extracting(chunks))
       let told = digests[(chunks.lowerBound / Limits.chunkBytes)...]
       let intact = zip(leaves, told).prefix { $0 == $1 }.count
       return min(chunks.upperBound, chunks.lowerBound + intact * Limits.chunkBytes)
@@ -102,7 +102,7 @@ actor Disk {
 
   func piece(_ bytes: [UInt8], isLast: Bool) -> Piece {
     // A UInt8 has no padding to show.
-    Piece(bytes: bytes, digests: ChunkTree.leaves(of: bytes.span.bytes), isLast: isLast)
+    Piece(bytes: bytes, digests: Digest.ofChunks(bytes.span.bytes), isLast: isLast)
   }
 
   // MARK: Writing
@@ -138,7 +138,7 @@ actor Disk {
   /// The digests of the chunks that the file has there; none of what cannot be read.
   func digests(of target: TargetFile, from offset: UInt64, _ count: Int) -> [Digest] {
     // A UInt8 has no padding to show.
-    ChunkTree.leaves(of: target.read(count, from: offset).span.bytes)
+    Digest.ofChunks(target.read(count, from: offset).span.bytes)
   }
 
   func finish(_ target: TargetFile) -> Result<String, NearbyError> {

@@ -86,7 +86,7 @@ final class Place: Sendable {
   func nextComing() async throws -> String {
     let store = try #require(await gateway.sessionStore).writer
     while true {
-      if let path = try await store.perform({ try $0.heldPaths().first }) { return path }
+      if let path = try await store.perform({ try $0.incomingPaths().first }) { return path }
     }
   }
 

@@ -5,7 +5,9 @@ internal import Store
 @main
 enum StoreWriter {
   static let schema = Schema([
-    Migration("numbers", "CREATE TABLE number (value INTEGER PRIMARY KEY, ballast BLOB NOT NULL) STRICT")
+    Schema.Layer(
+      "numbers",
+      [Migration("numbers", "CREATE TABLE number (value INTEGER PRIMARY KEY, ballast BLOB NOT NULL) STRICT")])
   ])
 
   static func main() async {

@@ -1,9 +1,11 @@
-/// A check of a whole database in small steps, over a read-only connection of its own: the writer never waits for it.
+internal import Store
+
+/// A check of a gateway's whole database in small steps, over a read-only connection: the writer never waits for it.
 ///
 /// It finds malformed or unreadable pages, indexes and rows, and messages whose checksum is wrong. It does not find a
 /// changed value in a row of another table: those have no checksums.
-public final class StoreScrub {
-  public enum Damage: Hashable, Sendable {
+final class StoreScrub {
+  enum Damage: Hashable, Sendable {
     /// SQLite's description.
     case structure(String)
     /// A message with a wrong checksum; `session` is the session's number.
@@ -11,22 +13,22 @@ public final class StoreScrub {
   }
 
   /// The message after which a check resumes.
-  public struct Position: Hashable, Sendable {
-    public var session: Int
-    public var ordinal: Int
+  struct Position: Hashable, Sendable {
+    var session: Int
+    var ordinal: Int
 
-    public init(session: Int, ordinal: Int) {
+    init(session: Int, ordinal: Int) {
       self.session = session
       self.ordinal = ordinal
     }
   }
 
-  public struct Step: Sendable {
+  struct Step: Sendable {
     /// The number of bytes read from rows.
-    public fileprivate(set) var bytes = 0
-    public fileprivate(set) var damage: [Damage] = []
+    fileprivate(set) var bytes = 0
+    fileprivate(set) var damage: [Damage] = []
     /// Whether the whole database was checked.
-    public fileprivate(set) var isLast = false
+    fileprivate(set) var isLast = false
   }
 
   private enum Walk: Int {
@@ -57,23 +59,17 @@ public final class StoreScrub {
   /// The fixed cost of a row.
   private static let rowBytes = 64
 
-  private let connection: Connection
+  private let reader: DatabaseReader
   private let path: String
   private var tables: ArraySlice<String>
   private var walk = Walk.tables
   private var last = Key.first
 
   /// Begins, or resumes after a message.
-  public init(_ path: String, after position: Position? = nil) throws(StoreError) {
+  init(_ path: String, after position: Position? = nil) throws(StoreError) {
     self.path = path
-    connection = try Connection(path)
-    // A small cache: little memory, and pages come from the file.
-    try connection.execute("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA cache_size = -256")
-    var names: [String] = []
-    let statement = try Statement(
-      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'message' ORDER BY name", connection)
-    while try statement.step(connection) { names.append(Row(statement).text(0)) }
-    tables = names[...]
+    reader = try DatabaseReader(path)
+    tables = try reader.tables().filter { $0 != "message" }[...]
     if let position {
       walk = .messages
       last = Key(session: position.session, number: position.ordinal)
@@ -81,12 +77,12 @@ public final class StoreScrub {
   }
 
   /// The message after which another check can resume; nil before the first message.
-  public var position: Position? {
+  var position: Position? {
     walk == .messages && last != .first ? Position(session: last.session, ordinal: last.number) : nil
   }
 
   /// Checks the next piece.
-  public func step() throws(StoreError) -> Step {
+  func step() throws(StoreError) -> Step {
     var step = Step()
     do throws(StoreError) {
       if try look(&step) { return step }
@@ -126,11 +122,7 @@ public final class StoreScrub {
 
   private func checkTable() throws(StoreError) -> Bool {
     guard let name = tables.popFirst() else { return false }
-    let quoted = name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
-    let statement = try Statement("PRAGMA quick_check(\"\(quoted)\")", connection)
-    if try statement.step(connection), case let said = Row(statement).text(0), said != "ok" {
-      throw .damaged(path: path, what: said)
-    }
+    try reader.check(table: name)
     return true
   }
 
@@ -167,15 +159,18 @@ public final class StoreScrub {
   private func read(
     _ sql: String, _ step: inout Step, _ look: (borrowing Row, inout Step) -> Key
   ) throws(StoreError) -> Bool {
-    let statement = try Statement(sql, connection)
-    statement.bind(last.session.sqlValue)
-    statement.bind(walk == .names ? .text(String(decoding: last.text, as: UTF8.self)) : last.number.sqlValue)
     let before = last
     var count = 0
-    while count < Self.stepRowsMax, step.bytes < Self.stepBytesMax, try statement.step(connection) {
-      last = look(Row(statement), &step)
+    func read(_ row: borrowing Row) -> Bool {
+      last = look(row, &step)
       step.bytes += Self.rowBytes
       count += 1
+      return count < Self.stepRowsMax && step.bytes < Self.stepBytesMax
+    }
+    if walk == .names {
+      try reader.each(sql, last.session, String(decoding: last.text, as: UTF8.self), row: read)
+    } else {
+      try reader.each(sql, last.session, last.number, row: read)
     }
     // An index out of order would loop for ever.
     if count > 0, last <= before { throw .damaged(path: path, what: "the rows of an index are out of order") }

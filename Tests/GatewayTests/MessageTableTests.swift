@@ -1,9 +1,11 @@
-import Testing
+internal import Nearby
+internal import Testing
 
-@testable import Store
+@testable internal import Gateway
+@testable internal import Store
 
-@Suite("The history of sessions")
-struct HistoryTests {
+@Suite("The table of messages")
+struct MessageTableTests {
   let folder = TemporaryFolder()
 
   private func message(_ ordinal: UInt64, changed: UInt64? = nil) -> StoredMessage {
@@ -12,7 +14,7 @@ struct HistoryTests {
       name: nil, sender: "ada", mode: ordinal.isMultiple(of: 2) ? "reliable" : "unreliable", json: [123, 125])
   }
 
-  private func database(_ schema: Schema = .current) throws -> Database {
+  private func database(_ schema: Schema = .gateway) throws -> Database {
     let database = try Database("\(folder.path)/history.db", schema: schema)
     try database.keep(
       StoredSession(id: "s", host: "h", peer: "p", settings: [], created: 0, epoch: "abc", number: 1))
@@ -85,14 +87,14 @@ struct HistoryTests {
 
   @Test("what was stored before messages lay in order is there, and goes on")
   func older() throws {
+    let migrations = Schema.Layer.gateway.migrations.prefix { $0.name != "messages in order" }
+    let before = Schema([.host, Schema.Layer("gateway", Array(migrations))])
     do {
-      let older = try database(Schema(Schema.current.migrations.prefix { $0.name != "messages in order" }))
+      let older = try database(before)
       try older.change(message(2, changed: 10), of: 1)
     }
-    let database = try Database("\(folder.path)/history.db")
-    let copy = try Database(
-      "\(folder.path)/history.db.before-upgrade",
-      schema: Schema(Schema.current.migrations.prefix { $0.name != "messages in order" }))
+    let database = try Database("\(folder.path)/history.db", schema: .gateway)
+    let copy = try Database("\(folder.path)/history.db.before-upgrade", schema: before)
     // Positions of what is said from now on say nothing there.
     let epoch = try #require(try copy.sessions().first).epoch
     #expect(epoch != "abc" && epoch.count == 16 && epoch.allSatisfy { "abcdefghijklmnopqrstuvwxyz234567".contains($0) })
@@ -144,20 +146,6 @@ struct HistoryTests {
     _ = try database.prune(1, to: 0, bytes: 0, since: .max)
     try database.change(message(3, changed: 12), of: 1)
     #expect(try database.floor(of: 1) == 12)
-  }
-
-  @Test("a checksum is that of CRC-32C, however many bytes there are")
-  func checksum() {
-    #expect(Checksum.of(Array("123456789".utf8)) == 0xE306_9283)
-    for count in 0..<40 {
-      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 91) }
-      var sum: UInt32 = .max
-      for byte in bytes {
-        sum ^= UInt32(byte)
-        for _ in 0..<8 { sum = sum & 1 == 1 ? sum >> 1 ^ 0x82F6_3B78 : sum >> 1 }
-      }
-      #expect(Checksum.of(bytes) == Int(~sum))
-    }
   }
 
   @Test("what the disk has made something else of is told as that, at its place")

@@ -1,6 +1,8 @@
-import Testing
+internal import Store
+internal import Testing
 
-@testable import Store
+@testable internal import Gateway
+@testable internal import Nearby
 
 @Suite("A scrub of the database")
 struct StoreScrubTests {
@@ -27,7 +29,9 @@ struct StoreScrubTests {
     for number in 0..<50 { try database.setFact([UInt8(number)], to: [UInt8](repeating: 5, count: 300), of: [1]) }
   }
 
-  private func make(longBytes: Int = 60_000) throws { try Self.fill(Database(path), longBytes: longBytes) }
+  private func make(longBytes: Int = 60_000) throws {
+    try Self.fill(Database(path, schema: .gateway), longBytes: longBytes)
+  }
 
   /// No more steps than so many: it ends, whatever the file says.
   private func scrub(after position: StoreScrub.Position? = nil, stepsMax: Int = 1_000) throws -> [StoreScrub.Damage] {
@@ -55,7 +59,7 @@ struct StoreScrubTests {
 
   @Test("reads a sound one in small steps, while others write to it, and finds nothing")
   func sound() async throws {
-    let writer = try Writer(path)
+    let writer = try Writer(path, schema: .gateway)
     try await writer.perform { try Self.fill($0) }
     let scrub = try StoreScrub(path)
     var (steps, bytes) = (0, 0)

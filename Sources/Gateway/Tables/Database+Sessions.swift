@@ -1,3 +1,5 @@
+internal import Store
+
 extension Migration {
   static let sessions = Migration(
     "sessions",
@@ -32,35 +34,32 @@ extension Migration {
     CREATE INDEX message_changed ON message (session, changed);
     CREATE UNIQUE INDEX message_name ON message (session, name) WHERE name IS NOT NULL;
     CREATE INDEX message_receipt ON message (session, receipt) WHERE receipt IS NOT NULL;
-    """)
-}
+    """, onFork: newEpochs)
 
-extension Database {
-  /// New epochs for a copy: its history from now on differs from the original's. The letters and digits are those of an
-  /// epoch.
-  static let newEpochs = """
+  /// New epochs: channel positions of another history are invalid. The letters and digits are those of an epoch.
+  private static let newEpochs = """
     UPDATE session SET epoch = replace(replace(replace(replace(
       lower(hex(randomblob(8))), '0', 'g'), '1', 'h'), '8', 'i'), '9', 'j')
     """
 }
 
 /// A session of a peer that a gateway carries.
-public struct StoredSession: Hashable, Sendable {
-  public var id: String
+struct StoredSession: Hashable, Sendable {
+  var id: String
   /// The host whose engine knows it.
-  public var host: String
-  public var peer: String
+  var host: String
+  var peer: String
   /// JSON of the gateway's.
-  public var settings: [UInt8]
-  public var created: Int64
+  var settings: [UInt8]
+  var created: Int64
   /// The epoch of its message channel.
-  public var epoch: String
+  var epoch: String
   /// The number by which its messages refer to it.
-  public var number: Int
+  var number: Int
   /// The last change of the channel that was removed by retention.
-  public internal(set) var floor: UInt64 = 0
+  fileprivate(set) var floor: UInt64 = 0
 
-  public init(id: String, host: String, peer: String, settings: [UInt8], created: Int64, epoch: String, number: Int) {
+  init(id: String, host: String, peer: String, settings: [UInt8], created: Int64, epoch: String, number: Int) {
     self.id = id
     self.host = host
     self.peer = peer
@@ -73,7 +72,7 @@ public struct StoredSession: Hashable, Sendable {
 
 extension Database {
   /// Reads the sessions that have not ended, oldest first.
-  public func sessions() throws -> [StoredSession] {
+  func sessions() throws -> [StoredSession] {
     var sessions: [StoredSession] = []
     try each(
       """
@@ -90,12 +89,12 @@ extension Database {
   }
 
   /// A number above all existing ones.
-  public func nextSessionNumber() throws -> Int {
+  func nextSessionNumber() throws -> Int {
     try first("SELECT coalesce(max(number), 0) + 1 FROM session") { $0.integer(0) } ?? 1
   }
 
   /// Inserts a session, or updates it.
-  public func keep(_ session: StoredSession) throws(StoreError) {
+  func keep(_ session: StoredSession) throws(StoreError) {
     try run(
       """
       INSERT INTO session (id, host, peer, settings, created, epoch, number) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -104,17 +103,17 @@ extension Database {
   }
 
   /// The last change of a session's channel that was removed by retention.
-  public func floor(of number: Int) throws -> UInt64 {
+  func floor(of number: Int) throws -> UInt64 {
     UInt64(try first("SELECT floor FROM session WHERE number = ?", number) { $0.integer(0) } ?? .max)
   }
 
   /// Ends a session; `removeEndedSessions` removes its messages a piece at a time.
-  public func endSession(_ id: String) throws(StoreError) {
+  func endSession(_ id: String) throws(StoreError) {
     try run("UPDATE session SET is_ended = 1 WHERE id = ?", id)
   }
 
   /// Removes a batch of the rows of ended sessions; returns false if nothing is left.
-  public func removeEndedSessions(atMost count: Int = 1_000) throws -> Bool {
+  func removeEndedSessions(atMost count: Int = 1_000) throws -> Bool {
     guard let number = try first("SELECT number FROM session WHERE is_ended = 1 LIMIT 1", row: { $0.integer(0) }) else {
       return false
     }

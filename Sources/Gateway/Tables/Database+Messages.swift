@@ -1,3 +1,5 @@
+internal import Store
+
 extension Migration {
   /// An append-only table with a small index takes half the writes; messages that have not changed since they came need
   /// no second index.
@@ -32,28 +34,28 @@ extension Migration {
 }
 
 /// A message in the history of a session.
-public struct StoredMessage: Hashable, Sendable {
+struct StoredMessage: Hashable, Sendable {
   /// The change that added it; it orders the messages.
-  public var ordinal: UInt64
+  var ordinal: UInt64
   /// Its latest change.
-  public var changed: UInt64
+  var changed: UInt64
   /// The running number of messages up to this one, and of bytes of their JSON.
-  public var count: Int
-  public var total: Int
-  public var at: Int64
+  var count: Int
+  var total: Int
+  var at: Int64
   /// Given by its sender; nil for a message that is known by its ordinal.
-  public var name: String?
-  public var sender: String
-  public var mode: String
+  var name: String?
+  var sender: String
+  var mode: String
   /// The message as clients see it; empty if it is damaged.
-  public var json: [UInt8]
+  var json: [UInt8]
   /// The receipt and the recipients of its delivery status, while that is not final.
-  public var receipt: UInt64?
-  public var recipients: [UInt8]?
+  var receipt: UInt64?
+  var recipients: [UInt8]?
 
-  public var isDamaged: Bool { json.isEmpty }
+  var isDamaged: Bool { json.isEmpty }
 
-  public init(
+  init(
     ordinal: UInt64, changed: UInt64, count: Int, total: Int, at: Int64, name: String?, sender: String, mode: String,
     json: [UInt8]
   ) {
@@ -70,11 +72,11 @@ public struct StoredMessage: Hashable, Sendable {
 }
 
 /// A filter for a session's messages; nil matches all.
-public struct MessageFilter: Hashable, Sendable {
-  public var sender: String?
-  public var mode: String?
+struct MessageFilter: Hashable, Sendable {
+  var sender: String?
+  var mode: String?
 
-  public init(sender: String? = nil, mode: String? = nil) {
+  init(sender: String? = nil, mode: String? = nil) {
     self.sender = sender
     self.mode = mode
   }
@@ -87,11 +89,11 @@ extension Database {
     "INSERT INTO message (session, \(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
   /// Stores a new message, or the change of one.
-  public func keep(_ message: StoredMessage, of session: Int) throws(StoreError) {
+  func keep(_ message: StoredMessage, of session: Int) throws(StoreError) {
     if message.changed == message.ordinal { try add(message, to: session) } else { try change(message, of: session) }
   }
 
-  public func add(_ message: StoredMessage, to session: Int) throws(StoreError) {
+  func add(_ message: StoredMessage, to session: Int) throws(StoreError) {
     try run(
       Self.insertion, session, Int(message.ordinal), Int(message.changed), message.count, message.total, message.at,
       message.name,
@@ -100,7 +102,7 @@ extension Database {
   }
 
   /// Updates a message. The change of a removed message has its number all the same.
-  public func change(_ message: StoredMessage, of session: Int) throws(StoreError) {
+  func change(_ message: StoredMessage, of session: Int) throws(StoreError) {
     try run(
       """
       UPDATE message SET changed = ?, json = ?, receipt = ?, recipients = ?, checksum = ?
@@ -117,14 +119,14 @@ extension Database {
   // MARK: Queries
 
   /// Messages after an ordinal, in order.
-  public func messages(
+  func messages(
     of session: Int, after ordinal: UInt64, atMost count: Int, where filter: MessageFilter = MessageFilter()
   ) throws -> [StoredMessage] {
     try messages(Self.after(Self.columns), session, Int(ordinal), filter.sender, filter.mode, count)
   }
 
   /// The same with a limit in bytes, which the first message may exceed; also whether there are more.
-  public func page(
+  func page(
     of session: Int, after ordinal: UInt64, atMost count: Int, bytes bytesMax: Int, where filter: MessageFilter
   ) throws -> (messages: [StoredMessage], hasMore: Bool) {
     // Sizes are read first, so that many large messages are not read in vain.
@@ -149,7 +151,7 @@ extension Database {
 
   /// Messages changed after one change and up to another, in the order of their changes, with limits on their count and
   /// on their bytes, which the first may exceed. `through` says how far they go: not to the end if they are not all.
-  public func messages(
+  func messages(
     of session: Int, changedAfter since: UInt64, through last: UInt64, atMost count: Int, bytes bytesMax: Int = .max
   ) throws -> (messages: [StoredMessage], through: UInt64) {
     let (since, end) = (Int(clamping: since), Int(clamping: last))
@@ -178,29 +180,29 @@ extension Database {
   }
 
   /// The latest messages, oldest first.
-  public func latestMessages(of session: Int, atMost count: Int) throws -> [StoredMessage] {
+  func latestMessages(of session: Int, atMost count: Int) throws -> [StoredMessage] {
     try messages(
       "SELECT \(Self.columns) FROM message WHERE session = ? ORDER BY ordinal DESC LIMIT ?", session, count
     ).reversed()
   }
 
   /// Messages whose delivery status is not final.
-  public func openMessages(of session: Int) throws -> [StoredMessage] { try messages(Self.open, session) }
+  func openMessages(of session: Int) throws -> [StoredMessage] { try messages(Self.open, session) }
 
   /// In the order of its index: the order of ordinals would scan the whole history for a few rows.
   static let open = "SELECT \(columns) FROM message WHERE session = ? AND receipt IS NOT NULL ORDER BY receipt"
 
-  public func message(_ ordinal: UInt64, of session: Int) throws -> StoredMessage? {
+  func message(_ ordinal: UInt64, of session: Int) throws -> StoredMessage? {
     try messages(
       "SELECT \(Self.columns) FROM message WHERE session = ? AND ordinal = ?", session, Int(clamping: ordinal)
     ).first
   }
 
-  public func message(named name: String, of session: Int) throws -> StoredMessage? {
+  func message(named name: String, of session: Int) throws -> StoredMessage? {
     try messages("SELECT \(Self.columns) FROM message WHERE session = ? AND name = ?", session, name).first
   }
 
-  public func latestChange(of session: Int) throws -> UInt64 {
+  func latestChange(of session: Int) throws -> UInt64 {
     let sql = """
       SELECT max(
         coalesce((SELECT max(ordinal) FROM message WHERE session = ?1), 0),
@@ -231,7 +233,7 @@ extension Database {
 
   /// Retention: removes the oldest messages until the limits on count, bytes and age hold. Returns nil if there was
   /// nothing to remove, else the ordinal of the last removed message.
-  public func prune(
+  func prune(
     _ session: Int, to count: Int, bytes: Int, since time: Int64
   ) throws -> UInt64? {
     guard

@@ -1,8 +1,10 @@
-import Foundation
-import Store
-import Testing
+internal import Foundation
+internal import Store
+internal import Testing
 
-@Suite struct ClientTests {
+@testable internal import Gateway
+
+@Suite struct ClientTableTests {
   private let ann = StoredClient(
     id: "a", name: "Ann", role: "operator", digest: [1, 2, 3], created: 1, expires: nil)
 
@@ -13,12 +15,12 @@ import Testing
     (bob.id, bob.digest, bob.created, bob.expires) = ("b", [4], 2, 99)
     let peer = StoredPeer(id: "p", name: "Ann's", seed: [9, 9], client: "a", created: 3)
     do {
-      let database = try Database("\(folder.path)/gateway.db")
+      let database = try Database("\(folder.path)/gateway.db", schema: .gateway)
       try database.add(ann)
       try database.add(bob)
       try database.add(peer)
     }
-    let database = try Database("\(folder.path)/gateway.db")
+    let database = try Database("\(folder.path)/gateway.db", schema: .gateway)
     #expect(try database.clients() == [ann, bob])
     #expect(try database.peers() == [peer])
     try database.removeClient("a")
@@ -28,7 +30,7 @@ import Testing
 
   @Test("With a client its peers' sessions end, and what they held is held no more; others' stay")
   func sessions() throws {
-    let database = try Database("\(TemporaryFolder().path)/gateway.db")
+    let database = try Database("\(TemporaryFolder().path)/gateway.db", schema: .gateway)
     var bob = ann
     (bob.id, bob.digest) = ("b", [4])
     for (number, client) in [ann, bob].enumerated() {
@@ -54,7 +56,7 @@ import Testing
   func overwritten() async throws {
     let folder = TemporaryFolder()
     let path = "\(folder.path)/gateway.db"
-    let writer = try Writer(path)
+    let writer = try Writer(path, schema: .gateway)
     let ann = ann
     let mark = Array("nobody is to find this".utf8)
     try await writer.perform { database in
@@ -82,7 +84,7 @@ import Testing
   @Test("One token is one client's, and a peer belongs to one that is there")
   func refuses() throws {
     let folder = TemporaryFolder()
-    let database = try Database("\(folder.path)/gateway.db")
+    let database = try Database("\(folder.path)/gateway.db", schema: .gateway)
     try database.add(ann)
     var twin = ann
     twin.id = "b"

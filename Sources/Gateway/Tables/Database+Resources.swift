@@ -1,3 +1,6 @@
+internal import Nearby
+internal import Store
+
 extension Migration {
   static let resources = Migration(
     "resources",
@@ -16,19 +19,19 @@ extension Migration {
 }
 
 /// A resource that is sent from a session, or was received in it.
-public struct StoredResource: Hashable, Sendable {
-  public var id: String
+struct StoredResource: Hashable, Sendable {
+  var id: String
   /// Its number.
-  public var session: Int
+  var session: Int
   /// JSON of the gateway's.
-  public var settings: [UInt8]
-  public var state: String
+  var settings: [UInt8]
+  var state: String
   /// The path of its content.
-  public var path: String?
+  var path: String?
   /// The engine's number of the transfer, while it is under way.
-  public var transfer: UInt64?
+  var transfer: UInt64?
 
-  public init(id: String, session: Int, settings: [UInt8], state: String, path: String?, transfer: UInt64?) {
+  init(id: String, session: Int, settings: [UInt8], state: String, path: String?, transfer: UInt64?) {
     self.id = id
     self.session = session
     self.settings = settings
@@ -40,7 +43,7 @@ public struct StoredResource: Hashable, Sendable {
 
 extension Database {
   /// Reads all resources in order of insertion.
-  public func resources() throws -> [StoredResource] {
+  func resources() throws -> [StoredResource] {
     var resources: [StoredResource] = []
     try each("SELECT id, session, settings, state, path, transfer FROM resource ORDER BY rowid") { row in
       resources.append(
@@ -51,7 +54,7 @@ extension Database {
     return resources
   }
 
-  public func keep(_ resource: StoredResource) throws(StoreError) {
+  func keep(_ resource: StoredResource) throws(StoreError) {
     try run(
       """
       INSERT INTO resource (id, session, settings, state, path, transfer) VALUES (?, ?, ?, ?, ?, ?)
@@ -62,24 +65,31 @@ extension Database {
   }
 
   /// Records how a transfer has ended, and the path of its content.
-  public func endTransfer(_ transfer: UInt64, _ state: String, at path: String?) throws(StoreError) {
+  func endTransfer(_ transfer: UInt64, _ state: String, at path: String?) throws(StoreError) {
     try run(
       "UPDATE resource SET state = ?, path = coalesce(?, path), transfer = NULL WHERE transfer = ?", state, path,
       Int(clamping: transfer))
   }
 
-  /// Paths of the resources of sessions that have not ended, and of incoming transfers under way. An outgoing file
+  /// Paths of the resources of sessions that have not ended, and of the host's incoming transfers. An outgoing file
   /// belongs to a resource, or to nobody any more.
-  public func heldPaths() throws -> [String] {
+  func heldPaths() throws -> [String] {
     var paths: [String] = []
     try each(
       """
       SELECT path FROM resource WHERE path IS NOT NULL AND session IN (SELECT number FROM session WHERE is_ended = 0)
-      UNION SELECT path FROM transfer WHERE is_incoming = 1
       """
     ) { row in paths.append(row.text(0)) }
-    return paths
+    return paths + (try incomingPaths())
   }
 
-  public func removeResource(_ id: String) throws(StoreError) { try run("DELETE FROM resource WHERE id = ?", id) }
+  /// Lets a copy begin its transfers anew: their files stay where they are, and are not the copy's own. An outgoing
+  /// resource is offered again from its content, which was copied; an incoming one can only fail.
+  func forgetTransfersOfCopy() throws {
+    for transfer in try forgetTransfers() {
+      try run("UPDATE resource SET transfer = NULL WHERE path IS NOT NULL AND transfer = ?", Int(clamping: transfer))
+    }
+  }
+
+  func removeResource(_ id: String) throws(StoreError) { try run("DELETE FROM resource WHERE id = ?", id) }
 }

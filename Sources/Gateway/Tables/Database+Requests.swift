@@ -1,3 +1,5 @@
+internal import Store
+
 extension Migration {
   static let intents = Migration(
     "intents",
@@ -14,14 +16,14 @@ extension Migration {
 }
 
 /// A persisted request: a peer of a gateway wants something of others, or they of it. It is removed with its peer.
-public struct StoredRequest: Hashable, Sendable {
-  public var id: String
-  public var kind: String
-  public var peer: String
+struct StoredRequest: Hashable, Sendable {
+  var id: String
+  var kind: String
+  var peer: String
   /// JSON of the gateway's.
-  public var settings: [UInt8]
+  var settings: [UInt8]
 
-  public init(id: String, kind: String, peer: String, settings: [UInt8]) {
+  init(id: String, kind: String, peer: String, settings: [UInt8]) {
     self.id = id
     self.kind = kind
     self.peer = peer
@@ -31,7 +33,7 @@ public struct StoredRequest: Hashable, Sendable {
 
 extension Database {
   /// Reads all of them in order of insertion.
-  public func requests() throws -> [StoredRequest] {
+  func requests() throws -> [StoredRequest] {
     var requests: [StoredRequest] = []
     try each("SELECT id, kind, peer, settings FROM intent ORDER BY rowid") { row in
       requests.append(StoredRequest(id: row.text(0), kind: row.text(1), peer: row.text(2), settings: row.bytes(3)))
@@ -39,7 +41,7 @@ extension Database {
     return requests
   }
 
-  public func keep(_ request: StoredRequest) throws(StoreError) {
+  func keep(_ request: StoredRequest) throws(StoreError) {
     try run(
       """
       INSERT INTO intent (id, kind, peer, settings) VALUES (?, ?, ?, ?)
@@ -47,5 +49,5 @@ extension Database {
       """, request.id, request.kind, request.peer, request.settings)
   }
 
-  public func removeRequest(_ id: String) throws(StoreError) { try run("DELETE FROM intent WHERE id = ?", id) }
+  func removeRequest(_ id: String) throws(StoreError) { try run("DELETE FROM intent WHERE id = ?", id) }
 }

@@ -1,3 +1,5 @@
+internal import Store
+
 extension Migration {
   static let audit = Migration(
     "audit",
@@ -10,13 +12,13 @@ extension Migration {
 }
 
 /// An audit entry of a gateway: who let whom, or what, in.
-public struct StoredAuditEntry: Hashable, Sendable {
+struct StoredAuditEntry: Hashable, Sendable {
   /// A number that increases.
-  public var number: Int
+  var number: Int
   /// JSON of the gateway's.
-  public var entry: [UInt8]
+  var entry: [UInt8]
 
-  public init(number: Int, entry: [UInt8]) {
+  init(number: Int, entry: [UInt8]) {
     self.number = number
     self.entry = entry
   }
@@ -24,7 +26,7 @@ public struct StoredAuditEntry: Hashable, Sendable {
 
 extension Database {
   /// Reads all entries in order of insertion.
-  public func auditEntries() throws -> [StoredAuditEntry] {
+  func auditEntries() throws -> [StoredAuditEntry] {
     var entries: [StoredAuditEntry] = []
     try each("SELECT number, entry FROM deed ORDER BY number") { row in
       entries.append(StoredAuditEntry(number: row.integer(0), entry: row.bytes(1)))
@@ -32,11 +34,11 @@ extension Database {
     return entries
   }
 
-  public func add(_ entry: StoredAuditEntry) throws(StoreError) {
+  func add(_ entry: StoredAuditEntry) throws(StoreError) {
     try run("INSERT INTO deed (number, entry) VALUES (?, ?)", entry.number, entry.entry)
   }
 
-  public func removeAuditEntry(_ number: Int) throws(StoreError) {
+  func removeAuditEntry(_ number: Int) throws(StoreError) {
     try run("DELETE FROM deed WHERE number = ?", number)
   }
 }

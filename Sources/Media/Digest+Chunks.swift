@@ -1,11 +1,10 @@
 internal import CHash
-public import Engine
 public import Wire
 
-extension ChunkTree {
-  /// The BLAKE3 digests of consecutive chunks, all of them whole but for the last. No node of the tree has one of
-  /// those, since it is hashed another way.
-  public static func leaves(of chunks: RawSpan) -> [Digest] {
+extension Digest {
+  /// The BLAKE3 digests of consecutive chunks, all of them whole but for the last: the leaves of a resource's tree. No
+  /// node of a tree has one of those, since it is hashed another way.
+  public static func ofChunks(_ chunks: RawSpan) -> [Digest] {
     let count = (chunks.byteCount + Limits.chunkBytes - 1) / Limits.chunkBytes
     let bytes = [UInt8](unsafeUninitializedCapacity: count * Digest.byteCount) { digests, filled in
       chunks.withUnsafeBytes { chash_each($0.baseAddress, $0.count, lanes, digests.baseAddress) }

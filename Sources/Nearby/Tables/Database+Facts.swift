@@ -1,3 +1,5 @@
+internal import Store
+
 extension Migration {
   static let facts = Migration(
     "facts",
@@ -13,7 +15,7 @@ extension Migration {
 
 /// Facts that hosts' engines store: the latest value of each key. A host sees only its own.
 extension Database {
-  public func facts(of host: [UInt8]) throws -> [(key: [UInt8], value: [UInt8])] {
+  func facts(of host: [UInt8]) throws -> [(key: [UInt8], value: [UInt8])] {
     var facts: [(key: [UInt8], value: [UInt8])] = []
     try each("SELECT key, value FROM fact WHERE host = ? ORDER BY key", host) { row in
       facts.append((row.bytes(0), row.bytes(1)))
@@ -22,7 +24,7 @@ extension Database {
   }
 
   /// Sets a fact; nil removes it.
-  public func setFact(_ key: [UInt8], to value: [UInt8]?, of host: [UInt8]) throws(StoreError) {
+  func setFact(_ key: [UInt8], to value: [UInt8]?, of host: [UInt8]) throws(StoreError) {
     if let value {
       try run(
         """

@@ -1,3 +1,5 @@
+internal import Store
+
 extension Migration {
   static let transfers = Migration(
     "transfers",
@@ -16,19 +18,19 @@ extension Migration {
 }
 
 /// The file that a transfer reads or writes.
-public struct StoredTransfer: Hashable, Sendable {
+struct StoredTransfer: Hashable, Sendable {
   /// The engine's number of it.
-  public var id: UInt64
-  public var isIncoming: Bool
+  var id: UInt64
+  var isIncoming: Bool
   /// The path of the file that is read, or of the hidden one that receives until it is complete.
-  public var path: String
+  var path: String
   /// The final name of a received file.
-  public var name: String
+  var name: String
   /// Size and time of a sent file when it was offered; 0 for a received one.
-  public var size: Int
-  public var modified: Int
+  var size: Int
+  var modified: Int
 
-  public init(id: UInt64, isIncoming: Bool, path: String, name: String, size: Int = 0, modified: Int = 0) {
+  init(id: UInt64, isIncoming: Bool, path: String, name: String, size: Int = 0, modified: Int = 0) {
     self.id = id
     self.isIncoming = isIncoming
     self.path = path
@@ -39,7 +41,7 @@ public struct StoredTransfer: Hashable, Sendable {
 }
 
 extension Database {
-  public func transfers(of host: [UInt8]) throws -> [StoredTransfer] {
+  func transfers(of host: [UInt8]) throws -> [StoredTransfer] {
     var transfers: [StoredTransfer] = []
     let sql = "SELECT id, is_incoming, path, name, size, modified FROM transfer WHERE host = ?"
     try each(sql, host) { row in
@@ -51,7 +53,7 @@ extension Database {
     return transfers
   }
 
-  public func keep(_ transfer: StoredTransfer, of host: [UInt8]) throws(StoreError) {
+  func keep(_ transfer: StoredTransfer, of host: [UInt8]) throws(StoreError) {
     try run(
       """
       INSERT OR REPLACE INTO transfer (host, id, is_incoming, path, name, size, modified)
@@ -59,18 +61,22 @@ extension Database {
       """, host, Int(transfer.id), transfer.isIncoming, transfer.path, transfer.name, transfer.size, transfer.modified)
   }
 
-  /// Forgets all transfers in a copy: their files stay where they are, and are not the copy's own. An outgoing one
-  /// belongs to a resource, whose content was copied and is offered again from there; an incoming one can only fail.
-  public func forgetTransfers() throws(StoreError) {
-    try run(
-      """
-      UPDATE resource SET transfer = NULL
-      WHERE path IS NOT NULL AND transfer IN (SELECT id FROM transfer WHERE is_incoming = 0)
-      """)
-    try run("DELETE FROM transfer")
+  /// Paths of the incoming files of all hosts.
+  package func incomingPaths() throws -> [String] {
+    var paths: [String] = []
+    try each("SELECT path FROM transfer WHERE is_incoming = 1") { row in paths.append(row.text(0)) }
+    return paths
   }
 
-  public func forgetTransfer(_ id: UInt64, of host: [UInt8]) throws(StoreError) {
+  /// Forgets all transfers of all hosts; returns the numbers of the outgoing ones.
+  package func forgetTransfers() throws -> [UInt64] {
+    var outgoing: [UInt64] = []
+    try each("SELECT id FROM transfer WHERE is_incoming = 0") { row in outgoing.append(UInt64(row.integer(0))) }
+    try run("DELETE FROM transfer")
+    return outgoing
+  }
+
+  func forgetTransfer(_ id: UInt64, of host: [UInt8]) throws(StoreError) {
     try run("DELETE FROM transfer WHERE host = ? AND id = ?", host, Int(id))
   }
 }

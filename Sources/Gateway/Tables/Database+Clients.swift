@@ -1,3 +1,5 @@
+internal import Store
+
 extension Migration {
   static let clients = Migration(
     "clients",
@@ -24,18 +26,18 @@ extension Migration {
 }
 
 /// A client that holds a token of a gateway. The token itself is stored only as a digest.
-public struct StoredClient: Hashable, Sendable {
-  public var id: String
-  public var name: String
-  public var role: String
-  public var digest: [UInt8]
+struct StoredClient: Hashable, Sendable {
+  var id: String
+  var name: String
+  var role: String
+  var digest: [UInt8]
   /// Milliseconds since 1970, as all times here.
-  public var created: Int64
-  public var expires: Int64?
+  var created: Int64
+  var expires: Int64?
   /// Its scopes, by name; nil for all.
-  public var scopes: String?
+  var scopes: String?
 
-  public init(
+  init(
     id: String, name: String, role: String, digest: [UInt8], created: Int64, expires: Int64?, scopes: String? = nil
   ) {
     self.id = id
@@ -49,14 +51,14 @@ public struct StoredClient: Hashable, Sendable {
 }
 
 /// A peer that a gateway carries for a client, with its key.
-public struct StoredPeer: Hashable, Sendable {
-  public var id: String
-  public var name: String
-  public var seed: [UInt8]
-  public var client: String
-  public var created: Int64
+struct StoredPeer: Hashable, Sendable {
+  var id: String
+  var name: String
+  var seed: [UInt8]
+  var client: String
+  var created: Int64
 
-  public init(id: String, name: String, seed: [UInt8], client: String, created: Int64) {
+  init(id: String, name: String, seed: [UInt8], client: String, created: Int64) {
     self.id = id
     self.name = name
     self.seed = seed
@@ -66,7 +68,7 @@ public struct StoredPeer: Hashable, Sendable {
 }
 
 extension Database {
-  public func clients() throws -> [StoredClient] {
+  func clients() throws -> [StoredClient] {
     var clients: [StoredClient] = []
     try each("SELECT id, name, role, digest, created, expires, scopes FROM client ORDER BY created, id") { row in
       clients.append(
@@ -77,19 +79,19 @@ extension Database {
     return clients
   }
 
-  public func add(_ client: StoredClient) throws(StoreError) {
+  func add(_ client: StoredClient) throws(StoreError) {
     try run(
       "INSERT INTO client (id, name, role, digest, created, expires, scopes) VALUES (?, ?, ?, ?, ?, ?, ?)", client.id,
       client.name, client.role, client.digest, client.created, client.expires, client.scopes)
   }
 
   /// Its peers are removed with it, and their sessions have ended: `removeEndedSessions` removes their rows.
-  public func removeClient(_ id: String) throws(StoreError) {
+  func removeClient(_ id: String) throws(StoreError) {
     try run("UPDATE session SET is_ended = 1 WHERE peer IN (SELECT id FROM peer WHERE client = ?)", id)
     try run("DELETE FROM client WHERE id = ?", id)
   }
 
-  public func peers() throws -> [StoredPeer] {
+  func peers() throws -> [StoredPeer] {
     var peers: [StoredPeer] = []
     try each("SELECT id, name, seed, client, created FROM peer ORDER BY created, id") { row in
       peers.append(
@@ -99,11 +101,11 @@ extension Database {
     return peers
   }
 
-  public func add(_ peer: StoredPeer) throws(StoreError) {
+  func add(_ peer: StoredPeer) throws(StoreError) {
     try run(
       "INSERT INTO peer (id, name, seed, client, created) VALUES (?, ?, ?, ?, ?)", peer.id, peer.name, peer.seed,
       peer.client, peer.created)
   }
 
-  public func removePeer(_ id: String) throws(StoreError) { try run("DELETE FROM peer WHERE id = ?", id) }
+  func removePeer(_ id: String) throws(StoreError) { try run("DELETE FROM peer WHERE id = ?", id) }
 }
