@@ -112,11 +112,12 @@ enum { opened_at_once = 100 };
 int address_of(int number) { return 2 + number / clients_per_address; }
 
 void open_clients(struct client *clients, int count, const struct place *place, int subscribe) {
+  static int opened;
   const struct protocol *protocol = place->protocol;
   char room[1024];
   for (int first = 0; first < count; first += opened_at_once) {
     int end = first + opened_at_once < count ? first + opened_at_once : count;
-    for (int at = first; at < end; at++) ask(clients + at, place, address_of(at));
+    for (int at = first; at < end; at++) ask(clients + at, place, address_of(opened++));
     for (int at = first; at < end; at++) {
       await(clients + at, NULL, 0, 1);
       say_all(clients[at].socket, room, (subscribe ? protocol->subscribe : protocol->introduce)(room, place));
