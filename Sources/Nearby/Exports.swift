@@ -10,7 +10,7 @@
 @_exported public import enum Wire.Encryption
 @_exported public import struct Wire.EndpointID
 @_exported public import struct Wire.HostID
-@_exported public import struct Wire.PeerID
 @_exported public import enum Wire.Limits
+@_exported public import struct Wire.PeerID
 @_exported public import enum Wire.Reason
 @_exported public import struct Wire.ServiceType
