@@ -43,7 +43,8 @@ extension Metric {
         WebMeter.Kind.allCases.map { Sample(meter.connections[$0.rawValue], ("kind", "\($0)")) }
       }
     },
-    Metric(.counter, "vicinity_connections_refused_total", "Connections that were closed at once, by the limit.") { core in
+    Metric(.counter, "vicinity_connections_refused_total", "Connections that were closed at once, by the limit.") {
+      core in
       core.web { meter in
         ConnectionLimit.allCases.map { Sample(meter.refusedConnections[$0] ?? 0, ("limit", $0.rawValue)) }
       }
