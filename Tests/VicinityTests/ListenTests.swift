@@ -88,7 +88,7 @@ import Testing
     let asking = try Program(["-c", Self.asker, "\(port)"], .noInput, running: "/usr/bin/python3")
     #expect(try asking.ended() == 0)
     #expect(asking.out == "100\n", "half of the descriptors are for connections: \(asking.out)\(asking.err)")
-    #expect(try gateway.line("connectionRefused").contains("ulimit -n"))
+    #expect(try gateway.line("connectionRefused", on: 1).contains("ulimit -n"))
   }
 
   @Test func `An address may name the port of all, and two may not name two`() throws {
