@@ -156,22 +156,26 @@ import Testing
 
   @Test func `A browser is opened with a code of its own, which stands in no command line`() throws {
     let folder = TemporaryFolder()
-    let opener = try folder.write(
-      Array("#!/bin/sh\necho \"$@\" >opened.new\nmv opened.new opened\n".utf8), to: "xdg-open")
-    #expect(chmod(opener, 0o755) == 0)
+    // Another process writes it: a program that is open for writing does not start, and every process that is started
+    // here meanwhile would have the descriptor.
+    let text = "#!/bin/sh\necho \"$@\" >opened.new\nmv opened.new opened\n"
+    let maker = try Program(
+      ["-c", "printf %s \"$0\" >xdg-open && chmod 755 xdg-open", text], .noInput, in: folder.path, running: "/bin/sh")
+    #expect(try maker.ended() == 0)
     let gateway = try Self.gateway(
       folder, ["--port", "0", "--listen", "127.0.0.1", "--show-code", "--open"],
       environment: ["PATH": "\(folder.path):/usr/bin:/bin"])
     let port = try Self.port(of: JSON(parsing: gateway.line("\"serving\"")))
     let shown = try #require(try JSON(parsing: gateway.line("\"pairingCode\""))["code"]?.text)
-    while folder.bytes(of: "opened") == nil { sched_yield() }
+    let deadline = ContinuousClock.now + .seconds(20)
+    while folder.bytes(of: "opened") == nil, ContinuousClock.now < deadline { sched_yield() }
     let page = "\(folder.path)/gateway/open.html"
     #expect(folder.bytes(of: "opened").map { String(decoding: $0, as: UTF8.self) } == page + "\n")
     #expect(try FileManager.default.attributesOfItem(atPath: page)[.posixPermissions] as? Int == 0o600)
-    let text = String(decoding: try #require(folder.bytes(of: "gateway/open.html")), as: UTF8.self)
-    let codes = text.matches(of: ##/#code=([A-Z0-9]{4}-[A-Z0-9]{4})"/##).map { String($0.output.1) }
+    let html = String(decoding: try #require(folder.bytes(of: "gateway/open.html")), as: UTF8.self)
+    let codes = html.matches(of: ##/#code=([A-Z0-9]{4}-[A-Z0-9]{4})"/##).map { String($0.output.1) }
     let code = try #require(codes.first)
-    #expect(code != shown && text.contains("url=http://localhost:\(port)/#code=\(code)"))
+    #expect(code != shown && html.contains("url=http://localhost:\(port)/#code=\(code)"))
     gateway.signal(SIGTERM)
     #expect(try gateway.ended() == 0)
     #expect(!FileManager.default.fileExists(atPath: page))
