@@ -420,7 +420,11 @@ def go(only=""):
     try:
         for name, case in CASES:
             if only in name:
-                findings += run.judge(name, case)
+                found = run.judge(name, case)
+                # A machine that is busy with something else makes others wait, too: what the gateway does shows again.
+                if found and all(finding.startswith("others wait") for _, _, finding in found):
+                    found = run.judge(name, case)
+                findings += found
                 time.sleep(0.5)
     finally:
         run.close()

@@ -111,7 +111,9 @@ def check_quadlet(host):
     client = Client(host.process)
     until(client.is_ready, "the gateway of vicinity.container is not ready")
     host.podman(*command("ExecStop"))
-    expect(not host.podman("ps", "--all", "--quiet").strip(), "the service of vicinity.container leaves its container")
+    # Podman removes it once it has ended.
+    until(
+        lambda: not host.podman("ps", "--all", "--quiet").strip(), "the service of vicinity.container leaves its container")
     note("vicinity.container: its service starts and stops the gateway")
 
 
