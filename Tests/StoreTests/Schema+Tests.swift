@@ -24,7 +24,7 @@ extension Schema {
   /// Opens any database of ours, and leaves its tables as they are.
   static let none = Schema([] as [Layer])
 
-  /// Of one layer.
+  /// The schema of one layer.
   init(_ migrations: [Migration]) { self.init([Layer("test", migrations)]) }
 }
 

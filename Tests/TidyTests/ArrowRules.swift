@@ -110,7 +110,7 @@ enum ArrowRules {
     isSystem(name) ? -1 : layers.firstIndex { $0.contains(name) }
   }
 
-  /// What is wrong with an arrow; nil for a good one.
+  /// The fault of an arrow; nil for a good one.
   private static func fault(from upper: String, to lower: String) -> String? {
     guard let above = layer(of: upper), let below = layer(of: lower), below < above else {
       return "does not stand below it"

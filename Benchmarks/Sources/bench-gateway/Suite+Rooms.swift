@@ -6,7 +6,7 @@ extension Suite {
   private static let sizes = [1, 10, 50, 500]
   private static let rooms = 100
   private static let subscribersOfRoom = 10
-  /// Of each of many rooms; all of them together have as many as keep the server busy.
+  /// The messages in flight of each of many rooms; all of them together have as many as keep the server busy.
   private static let windowOfRoom = 4
   private static let fanTime = 1.0
   private static let repeats = 3
