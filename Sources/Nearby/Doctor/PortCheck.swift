@@ -56,7 +56,7 @@ package enum PortCheck {
   }
 
   fileprivate static func look(_ transport: Transport, _ port: UInt16) -> String {
-    "sudo ss -lnp --\(transport.rawValue.lowercased()) 'sport = :\(port)'"
+    "sudo ss -lnp --\(transport.rawValue.lowercased()) sport = :\(port)"
   }
 }
 
