@@ -111,9 +111,10 @@ def check_quadlet(host):
     client = Client(host.process)
     until(client.is_ready, "the gateway of vicinity.container is not ready")
     host.podman(*command("ExecStop"))
-    # Podman removes it once it has ended.
+    # Podman removes it once it has ended; containers of other parts are there as well.
     until(
-        lambda: not host.podman("ps", "--all", "--quiet").strip(), "the service of vicinity.container leaves its container")
+        lambda: not host.podman("ps", "--all", "--quiet", "--filter", "name=^vicinity$").strip(),
+        "the service of vicinity.container leaves its container")
     note("vicinity.container: its service starts and stops the gateway")
 
 
