@@ -61,7 +61,7 @@ FAMILIES = {
          "Content-Length : 0", "Content-Length\r\n : 0", "Content-Length:\r\n 0", "Host : HOST"], start=GET, end="\r\n\r\n"),
     "hosts": named(
         ["", "Host:\r\nHost: HOST\r\n", "Host: HOST\r\nHost: HOST\r\n", "Host: HOST\r\nhost: other\r\n", "Host: a b\r\n", "Host: a/b\r\n", "Host: a@b\r\n", "Host: a,b\r\n",
-         "Host: HOST\x00\r\n", "Host: a?b\r\n", "Host: a#b\r\n", "Host: [::1\r\n", "Host: <a>\r\n", "Host: HOST \x0b\r\n", "Host: a\\b\r\n", "Host: \x80\r\n"],
+         "Host: HOST\x00\r\n", "Host: a?b\r\n", "Host: a#b\r\n", "Host: [::1\r\n", "Host: <a>\r\n", "Host: HOST \x0b\r\n", "Host: a\\b\r\n", "Host: \x80\r\n", "Host:\r\n", "Host: \r\n"],
         start="GET /healthz HTTP/1.1\r\n", end="\r\n"),
     "lengths": named(
         ["+5", "-5", "5 5", "5,5", "5, 5", "5;", "0x5", "5.0", "5e0", "five", "", " ", "5\x00", "5\x0b", "\x0b5", "99999999999999999999", "18446744073709551621",

@@ -36,6 +36,7 @@ import Web
     Case("chunks in HTTP 1.0", "POST /echo HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", 501),
     Case("no host", "GET / HTTP/1.1\r\n\r\n", 400),
     Case("two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+    Case("an empty host", "GET / HTTP/1.1\r\nHost: \r\n\r\n", 400),
     Case("no host's name", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
     Case("a host with a space", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
     Case("a folded header", "GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n 2\r\n\r\n", 400),

@@ -180,7 +180,9 @@ extension Head {
       byte.isTokenByte && byte != UInt8(ascii: "#") && byte != UInt8(ascii: "^") && byte != UInt8(ascii: "|")
         || "[]:;=,()".utf8.contains(byte)
     }
-    guard isHost else { throw WebFault(400, "The Host header names no host: send a name or an address, and a port.") }
+    guard isHost, !host.isEmpty else {
+      throw WebFault(400, "The Host header names no host: send a name or an address, and a port.")
+    }
   }
 
   /// The host in an absolute target must be the one in the Host header (RFC 9112 §3.2.2).
