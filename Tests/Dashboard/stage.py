@@ -93,7 +93,7 @@ class Stage(unittest.TestCase):
     def come_in(page, code, name):
         page.get_by_label("Pairing code").fill(code)
         page.get_by_label("Your name").fill(name)
-        page.get_by_role("button", name="Come in").click()
+        page.get_by_role("button", name="Join").click()
         expect(page.locator(".state")).to_have_text("Online")
 
     @staticmethod
@@ -109,19 +109,17 @@ class Stage(unittest.TestCase):
 
     @staticmethod
     def turn(page, way):
-        """To one of the pages: Nearby, Session, Activity, Access."""
-        link = page.get_by_role("link", name=way)
-        if link.is_visible():
-            link.click()
+        """To one of the views: Nearby, Session, Console, Gateway."""
+        page.get_by_role("link", name=way).click()
 
     @staticmethod
     def neighbour(page, name):
-        return page.locator(".nearby li").filter(has_text=name)
+        return page.locator(".nearby > .people > li").filter(has_text=name)
 
     def invite(self, page, name, note=""):
         self.turn(page, "Nearby")
         self.neighbour(page, name).get_by_role("button", name="Invite").click()
-        self.neighbour(page, name).get_by_label("A word with the invitation").fill(note)
+        self.neighbour(page, name).get_by_label("Add a note (optional)").fill(note)
         self.neighbour(page, name).get_by_role("button", name="Send").click()
 
     def answer(self, page, word):
@@ -133,13 +131,13 @@ class Stage(unittest.TestCase):
         self.answer(b, "Accept")
         for page in (a, b):
             self.turn(page, "Session")
-            expect(page.locator(".roomhead")).to_contain_text("One is connected")
+            expect(page.locator(".roomhead")).to_contain_text("1 person connected")
 
-    def let_everybody_join(self, page, answer="Let everybody join"):
+    def let_everybody_join(self, page, answer="Let everyone join"):
         self.turn(page, "Nearby")
-        page.get_by_role("radio", name="Everybody").click()
+        page.get_by_role("radio", name="Everyone").click()
         page.get_by_role("dialog").get_by_role("button", name=answer).click()
-        expect(page.get_by_role("radio", name="Everybody")).to_be_checked()
+        expect(page.get_by_role("radio", name="Everyone")).to_be_checked()
 
     def say(self, page, text):
         self.turn(page, "Session")

@@ -49,5 +49,5 @@ class BasePath(Stage):
             expect(page).to_have_url(re.compile(r"/foyer/$"))
             expect(page.get_by_label("Pairing code")).to_have_value(re.compile(r"\w{4}-\w{4}"))
         page.get_by_label("Your name").fill("Cleo")
-        page.get_by_role("button", name="Come in").click()
+        page.get_by_role("button", name="Join").click()
         expect(page.locator(".state")).to_have_text("Online")

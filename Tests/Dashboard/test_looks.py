@@ -33,7 +33,7 @@ class Looks(Stage):
     def test_all_pages_fit_at_every_width_in_light_and_dark(self):
         gateway = self.gateways[0]
         ben = self.enter(self.gateways[1], "Benjamin Britten of Aldeburgh, and his friends")
-        for size, width in ((PHONE, "phone"), (DESKTOP, "desktop"), ({"width": 860, "height": 620}, "tablet")):
+        for size, width in ((PHONE, "phone"), (DESKTOP, "desktop"), ({"width": 900, "height": 620}, "tablet")):
             for dark in (False, True):
                 name = f"{width}-{'dark' if dark else 'light'}"
                 with self.subTest(name):
@@ -59,7 +59,7 @@ class Looks(Stage):
                     expect(page.locator(".undo")).to_be_visible()
                     self.check(page, f"left-{name}")
                     page.get_by_role("button", name="Undo").click()
-                    for way in ("Activity", "Access"):
+                    for way in ("Console", "Gateway"):
                         self.turn(page, way)
                         self.check(page, f"{way.lower()}-{name}")
                     page.get_by_role("button", name="Delete my data and leave").click()
@@ -86,12 +86,12 @@ class Looks(Stage):
         if address is None:
             self.skipTest("this machine has no address but loopback")
         page.goto(f"http://{address}:{gateway.port}")
-        expect(page.locator(".note")).to_contain_text("This connection is not protected")
-        expect(page.get_by_role("link", name="Open the protected page")).to_have_attribute(
+        expect(page.locator(".note")).to_contain_text("This connection is not encrypted")
+        expect(page.get_by_role("link", name="Open the encrypted page")).to_have_attribute(
             "href", f"https://{address}:{gateway.port}/")
         self.picture(page, "unprotected")
         self.come_in(page, gateway.new_code(), "Ada")
-        expect(page.locator(".notes")).to_contain_text("This connection is not protected")
+        expect(page.locator(".notes")).to_contain_text("This connection is not encrypted")
         self.picture(page, "unprotected-in")
 
     def test_protected_page_is_one_that_a_device_trusts_and_says_nothing_of_it(self):
@@ -104,7 +104,7 @@ class Looks(Stage):
         page.goto(f"https://{address}:{gateway.port}")
         expect(page.locator(".note")).to_have_count(0)
         self.come_in(page, gateway.new_code(), "Ada")
-        expect(page.locator(".notes")).not_to_contain_text("not protected")
+        expect(page.locator(".notes")).not_to_contain_text("not encrypted")
         cookies = context.cookies()
         self.assertEqual([True], [cookie["secure"] for cookie in cookies])
         self.assertTrue(cookies[0]["name"].startswith("__Host-"))

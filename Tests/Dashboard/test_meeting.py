@@ -14,9 +14,9 @@ class Meeting(Stage):
         ada = self.enter(self.gateways[0], "Ada")
         ben = self.enter(self.gateways[1], "Ben", size=PHONE, dark=True)
         self.invite(ada, "Ben", "Rehearsal at five?")
-        expect(ben.locator(".ring")).to_contain_text("Ada invites you")
+        expect(ben.locator(".ring")).to_contain_text("Ada invites you to chat")
         expect(ben.locator(".ring .quote")).to_have_text("Rehearsal at five?")
-        expect(self.neighbour(ada, "Ben")).to_contain_text("Asked")
+        expect(self.neighbour(ada, "Ben")).to_contain_text("Invitation sent")
         self.picture(ben, "invited-phone-dark")
         self.answer(ben, "Accept")
         expect(self.neighbour(ada, "Ben")).to_contain_text("In this session")
@@ -51,13 +51,13 @@ class Meeting(Stage):
         ben = self.enter(self.gateways[1], "Ben")
         self.invite(ada, "Ben")
         self.answer(ben, "Decline")
-        expect(self.neighbour(ada, "Ben")).to_contain_text("Said no")
+        expect(self.neighbour(ada, "Ben")).to_contain_text("Declined")
         expect(ben.locator(".ring")).to_have_count(0)
         self.invite(ada, "Ben")
         expect(ben.locator(".ring")).to_be_visible()
-        self.neighbour(ada, "Ben").get_by_role("button", name="Take back").click()
+        self.neighbour(ada, "Ben").get_by_role("button", name="Cancel invitation").click()
         expect(ben.locator(".ring")).to_have_count(0)
-        expect(ada.locator(".roomhead")).to_contain_text("Nobody is connected")
+        expect(ada.locator(".roomhead")).to_contain_text("No one is connected")
 
     def test_p_hab_5_a_no_to_everybody_stands_and_rings_no_more(self):
         ada = self.enter(self.gateways[0], "Ada")
@@ -93,7 +93,7 @@ class Meeting(Stage):
         command = [PROGRAM, "adhoc", "--json", "--name", "Ada", "--keys", "ephemeral", "--discovery", "static",
                    "--at", f"127.0.0.1:{self.gateways[0].port}"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as ada:
-            expect(ben.locator(".ring")).to_contain_text("Ada invites you")
+            expect(ben.locator(".ring")).to_contain_text("Ada invites you to chat")
             ben.wait_for_timeout(61_000)
             self.assertEqual(1, rings())
             expect(ben.locator(".ring")).to_have_count(0)
@@ -110,7 +110,7 @@ class Meeting(Stage):
           new MutationObserver((changes) => {
             for (const change of changes) for (const node of change.addedNodes)
               if (node.classList?.contains('ring')) window.rings += 1
-          }).observe(document.querySelector('.doorbell'), { childList: true })
+          }).observe(document.querySelector('.invitations'), { childList: true })
         }""")
         return lambda: page.evaluate("window.rings")
 
@@ -118,17 +118,17 @@ class Meeting(Stage):
         ada = self.enter(self.gateways[0], "Ada")
         ben = self.enter(self.gateways[1], "Ben")
         expect(self.neighbour(ada, "Ben")).to_be_visible()
-        ada.get_by_role("button", name="Stop looking").click()
+        ada.get_by_role("button", name="Stop searching").click()
         expect(self.neighbour(ada, "Ben")).to_have_count(0)
-        expect(ada.locator(".nearby")).to_contain_text("You are not looking for others")
+        expect(ada.locator(".nearby")).to_contain_text("You are not searching")
         ada.reload()
-        expect(ada.get_by_role("button", name="Look for others")).to_be_visible()
+        expect(ada.get_by_role("button", name="Search again")).to_be_visible()
         peers = {peer["id"]: peer["displayName"] for peer in self.gateways[0].ask("GET", "/v1/peers")["items"]}
         browsing = [peers[browser["peer"]] for browser in self.gateways[0].ask("GET", "/v1/browsers")["items"]]
         self.assertNotIn("Ada", browsing)
         # Whoever looks finds this one all the same.
         expect(self.neighbour(ben, "Ada")).to_be_visible()
-        ada.get_by_role("button", name="Look for others").click()
+        ada.get_by_role("button", name="Search again").click()
         expect(self.neighbour(ada, "Ben")).to_be_visible()
 
     def test_everybody_meets_everybody_until_it_is_switched_off(self):
@@ -139,11 +139,11 @@ class Meeting(Stage):
         for page in people:
             self.let_everybody_join(page)
         for page in people:
-            expect(page.locator(".roomhead")).to_contain_text("2 are connected")
+            expect(page.locator(".roomhead")).to_contain_text("2 people connected")
         self.say(ada, "Hello all")
         for page in (ben, cleo):
             expect(self.message(page, "Hello all")).to_be_visible()
-        ben.get_by_label("To whom").select_option(label="To Ada")
+        ben.get_by_label("Recipient").select_option(label="To Ada")
         self.say(ben, "For Ada only")
         expect(self.message(ada, "For Ada only")).to_be_visible()
         self.say(cleo, "And now?")
@@ -151,11 +151,11 @@ class Meeting(Stage):
         expect(self.message(cleo, "For Ada only")).to_have_count(0)
         self.picture(ben, "three")
         # Others are still found when nobody meets by itself any more.
-        ada.get_by_role("radio", name="Nobody").check()
+        ada.get_by_role("radio", name="Hidden").check()
         expect(self.neighbour(ben, "Ada")).to_have_count(0)
         dora = self.enter(self.gateways[1], "Dora")
         expect(self.neighbour(ada, "Dora")).to_be_visible()
-        expect(dora.locator(".roomhead")).to_contain_text("Nobody is connected")
+        expect(dora.locator(".roomhead")).to_contain_text("No one is connected")
 
     def test_p_hab_2_names_words_and_notes_are_text_and_nothing_runs(self):
         ada = self.enter(self.gateways[0], EVIL[:60])
@@ -168,7 +168,7 @@ class Meeting(Stage):
         self.say(ada, EVIL)
         expect(self.message(ben, "onerror")).to_have_text(EVIL)
         expect(ben.locator(".who").first).to_have_text(name)
-        self.turn(ben, "Activity")
+        self.turn(ben, "Console")
         expect(ben.locator(".lines")).to_contain_text("<img src=x")
         for page in (ada, ben):
             self.assertIsNone(page.evaluate("window.ran ?? null"))
@@ -191,7 +191,7 @@ class Meeting(Stage):
         accept.focus()
         ben.keyboard.press("Enter")
         for page in (ada, ben):
-            expect(page.locator(".roomhead")).to_contain_text("One is connected")
+            expect(page.locator(".roomhead")).to_contain_text("1 person connected")
         ben.get_by_role("textbox", name="Message").focus()
         ben.keyboard.type("typed")
         ben.keyboard.press("Enter")
@@ -209,7 +209,7 @@ class Meeting(Stage):
         # Others may see the new name before this page has closed its form, and the button would close it, too.
         expect(ada.get_by_label("Your name")).to_be_hidden()
         ada.get_by_role("button", name="Change").click()
-        ada.get_by_label("Meet those who use").fill("game")
+        ada.get_by_label("Group").fill("game")
         ada.get_by_role("button", name="Save").click()
         expect(self.neighbour(ben, "Augusta")).to_have_count(0)
         expect(ada.locator(".nearby")).to_contain_text("vicinity adhoc game")

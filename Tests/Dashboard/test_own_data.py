@@ -14,7 +14,7 @@ class OwnData(Stage):
         self.say(ada, "Something to keep")
         expect(self.message(ben, "Something to keep")).to_be_visible()
 
-        self.turn(ada, "Access")
+        self.turn(ada, "Gateway")
         with ada.expect_download() as download:
             ada.get_by_role("link", name="Save my data").click()
         self.assertEqual("Ada.ndjson", download.value.suggested_filename)
@@ -36,5 +36,5 @@ class OwnData(Stage):
         self.assertEqual("", ada.get_by_label("Your name").input_value())
         # The page hears that it is out before the answer that takes its cookie.
         until(lambda: ada.context.cookies() == [], "the cookie is still there")
-        expect(ben.locator(".roomhead")).to_contain_text("Nobody is connected")
+        expect(ben.locator(".roomhead")).to_contain_text("No one is connected")
         expect(self.message(ben, "Something to keep")).to_be_visible()

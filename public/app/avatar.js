@@ -1,15 +1,26 @@
-// A name's letters in a round field, with a mark where its owner is there.
+// A name's letters in a round field of one of some colours, with a mark where its owner is there.
 
 import { h, say, set } from './dom.js'
 import { initials } from './words.js'
 
+/** As many as there are in the tokens. */
+const hues = 8
+
+/** The same for the same name, on each page. */
+function hueOf(name) {
+  let sum = 0
+  for (const letter of name) sum = (sum * 31 + letter.codePointAt(0)) % 65_521
+  return sum % hues
+}
+
 export function avatar(name = '') {
   const letters = h('span', {}, initials(name))
-  const element = h('span', { class: 'avatar', 'aria-hidden': 'true' }, letters)
+  const element = h('span', { class: 'avatar', 'aria-hidden': 'true', 'data-hue': hueOf(name) }, letters)
   return {
     element,
     update(name, isThere) {
       say(letters, initials(name))
+      set(element, 'data-hue', hueOf(name))
       set(element, 'data-there', isThere && 'yes')
     },
   }

@@ -2,7 +2,8 @@
 
 import { h, say, set, show } from './dom.js'
 import { ask } from './question.js'
-import { dateAndTime, sentence, size, time } from './words.js'
+import { t } from './texts.js'
+import { dateAndTime, joined, sentence, size, sizeOf, time } from './words.js'
 
 /** What a browser shows without running anything in it. */
 const images = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']
@@ -15,14 +16,14 @@ export function fileCard(home, room, { key, at, isMine }) {
   const who = h('span', { class: 'who' })
   const name = h('strong', { class: 'cut filename' })
   const state = h('span', { class: 'hint' })
-  const progress = h('progress', { max: 1, 'aria-label': 'Progress' })
+  const progress = h('progress', { max: 1, 'aria-label': t('file.progress') })
   const picture = h('a', { class: 'picture', target: '_blank', rel: 'noopener', hidden: true })
-  const accept = act('Accept', () => transfers.accept(room, current()), 'primary')
-  const decline = act('Decline', () => transfers.decline(room, current()))
-  const save = h('a', { class: 'button primary' }, 'Save')
-  const cancel = act('Cancel', () => transfers.remove(room, current()))
-  const remove = act('Remove', askToRemove, 'quiet')
-  const element = h('li', { class: `message withfile ${isMine ? 'mine' : ''}`, 'data-first': 'yes' },
+  const accept = act(t('accept'), () => transfers.accept(room, current()), 'primary')
+  const decline = act(t('decline'), () => transfers.decline(room, current()))
+  const save = h('a', { class: 'button primary' }, t('file.save'))
+  const cancel = act(t('cancel'), () => transfers.remove(room, current()))
+  const remove = act(t('remove'), askToRemove, 'quiet')
+  const element = h('div', { class: `message withfile ${isMine ? 'mine' : ''}`, 'data-first': 'yes' },
     h('p', { class: 'byline' }, who, h('time', { datetime: at, title: dateAndTime(at) }, time(at))),
     h('div', { class: 'file' }, picture,
       h('div', { class: 'stack' }, name, state, progress),
@@ -32,9 +33,9 @@ export function fileCard(home, room, { key, at, isMine }) {
   async function askToRemove() {
     const resource = current()
     const answer = isMine || resource.state !== 'complete' || await ask({
-      title: `Delete “${resource.name}”?`,
-      text: ['The file is deleted at this gateway. Save it first if you want to keep it.'],
-      answers: [{ value: 'delete', name: 'Delete', kind: 'danger' }],
+      title: t('file.deleteQuestion', { name: resource.name }),
+      text: [t('file.deleteText')],
+      answers: [{ value: 'delete', name: t('delete'), kind: 'danger' }],
     })
     if (answer) await transfers.remove(room, resource)
   }
@@ -58,7 +59,7 @@ export function fileCard(home, room, { key, at, isMine }) {
       const standing = resource.state
       const isUnderWay = standing === 'transferring' || standing === 'uploading'
       const isHere = !isMine && standing === 'complete'
-      say(who, isMine ? `You to ${resource.displayName}` : resource.displayName)
+      say(who, isMine ? t('message.youTo', { names: resource.displayName }) : resource.displayName)
       say(name, resource.name)
       set(name, 'title', resource.name)
       say(state, words(resource, upload))
@@ -90,19 +91,19 @@ function share(resource, upload) {
 function words(resource, upload) {
   const whole = resource.size === undefined ? '' : size(resource.size)
   const isMine = resource.direction === 'outgoing'
-  const speed = resource.bytesPerSecond ? `, ${size(resource.bytesPerSecond)} a second` : ''
+  const state = (key) => joined(whole, t(`file.${key}`))
   switch (resource.state) {
-    case 'uploading':
-      if (!upload) return 'The page was left before all of it was at the gateway: cancel it, and send it anew.'
-      return `${size(upload.sent)} of ${whole} at the gateway`
+    case 'uploading': return upload ? t('file.uploading', { size: sizeOf(upload.sent, resource.size) }) : t('file.abandoned')
     case 'offered': return whole
     case 'transferring':
-      if (isMine && resource.bytes === 0) return `${whole}, waiting for ${resource.displayName}`
-      return `${size(resource.bytes)} of ${whole}${speed}`
-    case 'complete': return isMine ? `${whole}, received` : whole
-    case 'declined': return isMine ? `${whole}, declined` : `${whole}, you declined`
-    case 'cancelled': return `${whole}, cancelled`
-    case 'damaged': return `${whole}, damaged at the gateway: ${isMine ? 'send it again' : 'ask for it again'}`
-    default: return resource.problem ? sentence(resource.problem) : 'It failed.'
+      if (isMine && resource.bytes === 0) return joined(whole, t('file.waiting', { name: resource.displayName }))
+      return joined(
+        resource.size === undefined ? size(resource.bytes) : sizeOf(resource.bytes, resource.size),
+        resource.bytesPerSecond && t('size.perSecond', { size: size(resource.bytesPerSecond) }))
+    case 'complete': return isMine ? state('received') : whole
+    case 'declined': return state(isMine ? 'declined' : 'youDeclined')
+    case 'cancelled': return state('cancelled')
+    case 'damaged': return state(isMine ? 'damagedHere' : 'damaged')
+    default: return resource.problem ? sentence(resource.problem) : t('file.failed')
   }
 }

@@ -4,6 +4,7 @@
 // the gateway was away, and after it has forgotten everything.
 
 import { forget, keep, settings } from './settings.js'
+import { t } from './texts.js'
 import { Transfers } from './transfers.js'
 import { Room } from './room.js'
 
@@ -35,16 +36,18 @@ export class Home {
     /** What went wrong with something that was asked for, until it is put away. */
     this.trouble = null
     this.transfers = new Transfers(this)
-    this.peers = this.#follow('/v1/peers')
-    this.browsers = this.#follow('/v1/browsers')
-    this.advertisers = this.#follow('/v1/advertisers')
-    this.invitations = this.#follow('/v1/invitations')
-    this.sessions = this.#follow('/v1/sessions', () => this.#syncRooms())
-    this.events = this.#follow('/v1/events', () => this.#heedEvents())
+    this.peers = this.follow('/v1/peers')
+    this.browsers = this.follow('/v1/browsers')
+    this.advertisers = this.follow('/v1/advertisers')
+    this.invitations = this.follow('/v1/invitations')
+    this.sessions = this.follow('/v1/sessions', () => this.#syncRooms())
+    this.events = this.follow('/v1/events', () => this.#heedEvents())
     this.found = null
+    /** The audit log, once an operator looks at it. */
+    this.audit = null
     if (this.isOperator) {
-      this.clients = this.#follow('/v1/clients')
-      this.codes = this.#follow('/v1/pairing-codes')
+      this.clients = this.follow('/v1/clients')
+      this.codes = this.follow('/v1/pairing-codes')
     }
     this.gateway.addEventListener('state', this.#stateChanged)
     addEventListener('pagehide', this.#hidden)
@@ -65,7 +68,7 @@ export class Home {
   /** Nobody can take anything back in a page that is gone. */
   #hidden = () => this.finish({ keepalive: true })
 
-  #follow(path, then) {
+  follow(path, then) {
     const collection = this.gateway.follow(path)
     collection.onchange = () => {
       then?.()
@@ -202,17 +205,17 @@ export class Home {
     const path = browser && `/v1/browsers/${browser}/found`
     if (this.found?.path === path && this.found?.state !== 'ended') return
     this.found?.close()
-    this.found = path ? this.#follow(path) : null
+    this.found = path ? this.follow(path) : null
   }
 
   /** Why others are not found now, or do not find this peer; null where nothing is wrong. */
   get discoveryProblem() {
     const hasFailed = (one) => one.peer === this.me?.id && one.state === 'failed'
     const [search, shown] = [this.browsers.items.find(hasFailed), this.advertisers.items.find(hasFailed)]
-    if (search) return `Others cannot be found now. ${search.problem.detail}`
-    if (shown) return `Others cannot find you now. ${shown.problem.detail}`
+    if (search) return t('discovery.search', { detail: search.problem.detail })
+    if (shown) return t('discovery.shown', { detail: shown.problem.detail })
     const { state, cause, cure } = this.about.discovery ?? {}
-    return state === 'unavailable' ? `Others cannot be found now. ${cause} ${cure}` : null
+    return state === 'unavailable' ? t('discovery.search', { detail: `${cause} ${cure}` }) : null
   }
 
   /** 'nobody' finds this peer, those who ask are let in by hand ('ask'), or all meet ('adhoc') in `openID`. */
@@ -228,7 +231,7 @@ export class Home {
     const made = room ? null : await this.openSession()
     this.openID = room?.id ?? made.id
     await this.meet('adhoc')
-    this.offerUndo('Everybody nearby can join now.', {
+    this.offerUndo(t('undo.everyone'), {
       undo: async () => {
         await this.meet(before)
         if (!made || this.#rooms.get(made.id)?.isUsed) return
@@ -255,6 +258,18 @@ export class Home {
       && one.peer === this.peerID)
   }
 
+  /** Those that nobody has answered in time, the latest of each peer, unless that is here or asks again. */
+  get missed() {
+    const latest = new Map()
+    for (const one of this.invitations.items) {
+      if (one.direction === 'incoming' && one.peer === this.peerID) latest.set(one.from, one)
+    }
+    return [...latest.values()].filter((one) => one.state === 'timedOut' && !this.isWith(one.from)).reverse()
+  }
+
+  /** Whether it is connected in one of the sessions. */
+  isWith(peer) { return this.rooms.some((room) => room.standing(peer)?.state === 'connected') }
+
   /** The latest of this session to that peer. */
   invitationTo(peer) {
     return this.invitations.items.findLast((one) => one.direction === 'outgoing' && one.to === peer
@@ -268,8 +283,19 @@ export class Home {
   }
 
   async accept(invitation) {
-    const session = this.room?.id ?? (await this.openSession()).id
+    const room = this.#roomFor(invitation)
+    const session = room?.id ?? (await this.openSession()).id
     await this.gateway.patch(`/v1/invitations/${invitation.id}`, { state: 'accepted', session })
+    this.select(session)
+  }
+
+  /** Those who talk in a session stay among themselves: whoever comes in does so in one that nobody has used yet. */
+  #roomFor({ from }) {
+    const isAsked = (room) => this.invitations.items.some((one) => one.session === room.id && one.to === from
+      && one.direction === 'outgoing' && one.state === 'pending')
+    const rooms = this.room ? [this.room, ...this.rooms] : this.rooms
+    const isOpen = (room) => this.meeting === 'adhoc' && room.id === this.openID
+    return rooms.find(isAsked) ?? rooms.find((room) => !room.isUsed && !isOpen(room))
   }
 
   decline(invitation) { return this.gateway.patch(`/v1/invitations/${invitation.id}`, { state: 'declined' }) }
@@ -282,7 +308,8 @@ export class Home {
   }
 
   isBlocked(peer) { return this.room?.session?.blocked.includes(peer) ?? false }
-  takeBack(invitation) { return this.gateway.patch(`/v1/invitations/${invitation.id}`, { state: 'cancelled' }) }
+
+  cancelInvitation(invitation) { return this.gateway.patch(`/v1/invitations/${invitation.id}`, { state: 'cancelled' }) }
 
   // Sessions
 
@@ -310,7 +337,7 @@ export class Home {
     const { meeting } = this
     let instead = null
     this.#leaving.add(room.id)
-    this.offerUndo(`You left: ${title}`, {
+    this.offerUndo(t('undo.left', { title }), {
       undo: async () => {
         this.#leaving.delete(room.id)
         this.select(room.id)

@@ -1,23 +1,34 @@
-// The page: it pairs, or shows what there is.
+// The page: it joins the gateway, or shows what there is.
 
 import { Vicinity } from '../vicinity.js'
 import { Home } from './home.js'
+import { join, takeCode } from './join.js'
 import { keep, settings } from './settings.js'
-import { entrance, takeCode } from './entrance.js'
-import { house } from './house.js'
+import { shell } from './shell.js'
+import { useLanguage } from './texts.js'
 
 const gateway = new Vicinity(new URL('.', document.baseURI).href, { csrf: settings().csrf })
 /** A code that came with the address, until it is spent. */
 let invited = takeCode()
 let shown = null
+/** Makes what is shown, in the language of the moment. */
+let make = null
 let home = null
 
-function put(part) {
+function put(maker) {
+  make = maker
   shown?.element.remove()
   shown?.removed?.()
-  shown = part
-  document.body.append(part.element)
-  part.update?.()
+  shown = make()
+  document.body.append(shown.element)
+  shown.update?.()
+}
+
+/** All of the page is made anew in the language that was chosen; what is typed and not sent stays with its session. */
+async function speak(language) {
+  keep({ language })
+  await useLanguage(language)
+  put(make)
 }
 
 /** All changes of one moment are drawn once. */
@@ -40,7 +51,7 @@ async function start() {
   try {
     about = await gateway.get('/v1/gateway')
   } catch (problem) {
-    put(entrance({ gateway, about: null, problem, done: start }))
+    put(() => join({ gateway, about: null, problem, done: start, speak }))
     setTimeout(start, 3000)
     return
   }
@@ -49,13 +60,16 @@ async function start() {
     const code = invited ? `#code=${invited}` : ''
     return location.replace(`${about.basePath}/${location.search}${code}`)
   }
-  // Without its CSRF value a cookie only lets look on: it is of no use, and a code gives both anew.
+  // Without its CSRF value a cookie only lets read: it is of no use, and a code gives both anew.
   const isKnown = about.client && gateway.csrf
-  if (!isKnown) return put(entrance({ gateway, about, problem: gateway.problem, invited, done: start }))
+  if (!isKnown) {
+    const { problem } = gateway
+    return put(() => join({ gateway, about, problem, invited, done: start, speak }))
+  }
   if (about.client.role !== 'viewer' && !settings().name.trim()) keep({ name: about.client.name.trim() })
   invited = ''
   home = new Home(gateway, about, changed)
-  put(house(home))
+  put(() => shell(home, speak))
 }
 
 addEventListener('hashchange', () => {
@@ -68,4 +82,5 @@ gateway.addEventListener('state', () => {
   changed()
 })
 
+await useLanguage(settings().language)
 start()

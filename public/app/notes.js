@@ -1,19 +1,18 @@
 // What is said above everything else: what is not as it should be.
 
 import { h, say, show } from './dom.js'
+import { t } from './texts.js'
 import { sentence } from './words.js'
 
-/** A plain word where others on the way can read along, and the way that they cannot. */
+/** Warns where others on the way can read along, and leads to where they cannot; null where they cannot here. */
 export function unprotected(about) {
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname) || location.hostname.endsWith('.localhost')
   if (location.protocol === 'https:' || isHere) return null
   const trust = about.https?.authority
-    ? [' Your browser warns you first, until this device trusts ',
-      h('a', { href: 'v1/gateway/authority' }, 'this gateway’s authority'), '.']
+    ? [' ', t('unprotected.warning'), ' ', h('a', { href: 'v1/gateway/authority' }, t('unprotected.authority'))]
     : []
-  return h('p', { class: 'note', role: 'note' },
-    'This connection is not protected: others on this network can read along, and nobody can be an operator here. ',
-    h('a', { href: `https://${location.host}${location.pathname}` }, 'Open the protected page'), '.', trust)
+  return h('p', { class: 'note', role: 'note' }, t('unprotected.text'), ' ',
+    h('a', { href: `https://${location.host}${location.pathname}` }, t('unprotected.open')), trust)
 }
 
 export function notes(home) {
@@ -25,9 +24,8 @@ export function notes(home) {
         home.trouble = null
         home.changed()
       },
-    }, 'Close'))
-  const looking = h('p', { class: 'note', role: 'note' },
-    'You look on: this browser sees what the gateway itself does, and changes nothing.')
+    }, t('close')))
+  const viewing = h('p', { class: 'note', role: 'note' }, t('viewer.note'))
   let awaySince = null
 
   const update = () => {
@@ -35,13 +33,13 @@ export function notes(home) {
     awaySince = isAway ? awaySince ?? Date.now() : null
     // A blink is no news.
     show(away, isAway && Date.now() - awaySince > 1500)
-    say(away, 'The gateway does not answer. This page goes on trying, and what you see may be old.')
+    say(away, t('gateway.noAnswer'))
     show(problem, home.trouble !== null)
     if (home.trouble) say(trouble, sentence(home.trouble))
-    show(looking, !home.canAct)
+    show(viewing, !home.canAct)
   }
   update()
   // What comes and goes lies above the page, so that nothing moves.
   const passing = h('div', { class: 'passing' }, away, problem)
-  return { element: h('div', { class: 'notes' }, unprotected(home.about), looking, passing), update }
+  return { element: h('div', { class: 'notes' }, unprotected(home.about), viewing, passing), update }
 }

@@ -1,6 +1,7 @@
 // One session of this browser's peer, with all that is said in it, in the order in which it was said.
 
 import { newID } from '../vicinity.js'
+import { t } from './texts.js'
 
 const passingMax = 100
 
@@ -10,6 +11,10 @@ export class Room {
   /** Unreliable messages, which the gateway does not keep: the last of them, as long as the page is open. */
   #passing = []
   #lastSeen = 0
+  #timeline = null
+  /** The events that are in it. */
+  #timelineEvents = null
+  #entries = new WeakMap()
 
   constructor(home, id) {
     this.home = home
@@ -21,7 +26,7 @@ export class Room {
     this.recipient = null
     const follow = (name) => {
       const collection = home.gateway.follow(`${this.path}/${name}`)
-      collection.onchange = () => home.changed()
+      collection.onchange = () => this.#changed()
       return collection
     }
     this.members = follow('members')
@@ -30,7 +35,7 @@ export class Room {
     this.datagrams = home.gateway.datagrams(id)
     this.datagrams.addEventListener('datagram', ({ message }) => {
       this.#passing = [...this.#passing, message].slice(-passingMax)
-      home.changed()
+      this.#changed()
     })
   }
 
@@ -84,26 +89,32 @@ export class Room {
 
   discard(id) {
     this.#unsent.delete(id)
-    this.home.changed()
+    this.#changed()
   }
 
   async #post(id) {
     const message = this.#unsent.get(id)
     message.problem = null
-    this.home.changed()
+    this.#changed()
     try {
       await this.home.gateway.send(this.id, message.body, { id, to: message.to })
       message.isSent = true
     } catch (problem) {
       message.problem = problem
     }
-    this.home.changed()
+    this.#changed()
   }
 
   // What happened
 
-  /** Messages, files, and who came and went. */
+  /** Messages, files, and who came and went; made anew only after something has changed. */
   get timeline() {
+    if (!this.#timeline || this.#timelineEvents !== this.home.events.items) this.#timeline = this.#makeTimeline()
+    return this.#timeline
+  }
+
+  #makeTimeline() {
+    this.#timelineEvents = this.home.events.items
     const entries = [...this.#happenings(), ...this.#files(), ...this.#said()]
     entries.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
     for (const message of this.#unsent.values()) {
@@ -113,28 +124,40 @@ export class Room {
     return entries
   }
 
+  #changed() {
+    this.#timeline = null
+    this.home.changed()
+  }
+
   #said() {
-    return [...this.messages.items, ...this.#passing].map((message) => ({
+    return [...this.messages.items, ...this.#passing].map((message) => this.#entry(message, () => ({
       kind: 'message', key: message.id, isMine: message.from === this.session?.peer, isSent: true, ...message,
-    }))
+    })))
   }
 
   #files() {
-    return this.resources.items.map((resource) => ({
+    return this.resources.items.map((resource) => this.#entry(resource, () => ({
       kind: 'file', key: resource.id, at: resource.createdAt, isMine: resource.direction === 'outgoing', resource,
-    }))
+    })))
+  }
+
+  /** The entry of a thing that did not change is the one that it was. */
+  #entry(thing, make) {
+    let entry = this.#entries.get(thing)
+    if (!entry) this.#entries.set(thing, (entry = make()))
+    return entry
   }
 
   #happenings() {
     const place = `${this.path}/members/`
-    const words = { connected: 'joined', notConnected: 'left', undelivered: 'did not get the last message' }
-    return this.home.events.items.filter((one) => words[one.event] && one.about.startsWith(place)).map((one) => {
+    const told = ['connected', 'notConnected', 'undelivered']
+    return this.home.events.items.filter((one) => told.includes(one.event) && one.about.startsWith(place)).map((one) => {
       const member = this.members.get(one.about.slice(place.length))
       const isLost = one.event === 'notConnected' && one.reason !== 'left' && one.reason !== 'none'
-      const detail = isLost && (member?.detail ?? one.reason)
       const isInvitee = one.about.endsWith(`/${member?.peer}`)
-      const what = isLost && isInvitee ? `did not join: ${detail}` : isLost ? `is not connected any more${detail ? `: ${detail}` : ''}` : words[one.event]
-      return { kind: 'note', key: `event ${one.id}`, at: one.at, text: `${one.displayName} ${what}` }
+      const key = !isLost ? one.event : isInvitee ? 'didNotJoin' : 'lost'
+      const text = t(`happening.${key}`, { name: one.displayName, detail: member?.detail ?? one.reason ?? '' })
+      return { kind: 'note', key: `event ${one.id}`, at: one.at, text }
     })
   }
 
@@ -142,15 +165,23 @@ export class Room {
 
   /** What others have said since it was looked at. */
   get unread() {
-    return [...this.#said(), ...this.#files()].filter((one) => !one.isMine && Date.parse(one.at) > this.lastSeen).length
+    const { timeline, lastSeen } = this
+    let count = 0
+    for (let place = timeline.length - 1; place >= 0; place -= 1) {
+      const entry = timeline[place]
+      if (Date.parse(entry.at) <= lastSeen) break
+      if (!entry.isMine && entry.kind !== 'note') count += 1
+    }
+    return count
   }
 
   get lastSeen() { return Math.max(this.#lastSeen, Number(sessionStorage.getItem(this.id) ?? 0)) }
 
   see() {
-    const last = Math.max(0, ...[...this.#said(), ...this.#files()].map((one) => Date.parse(one.at)))
-    if (last <= this.lastSeen) return
-    this.#lastSeen = last
-    sessionStorage.setItem(this.id, last)
+    const last = this.timeline.findLast((entry) => entry.kind !== 'note')
+    const at = last ? Date.parse(last.at) : 0
+    if (at <= this.lastSeen) return
+    this.#lastSeen = at
+    sessionStorage.setItem(this.id, at)
   }
 }

@@ -8,7 +8,10 @@ const place = path === '/' ? 'vicinity' : `vicinity:${path}`
 export const typeByDefault = 'adhoc'
 
 export function settings() {
-  const kept = { name: '', type: typeByDefault, meeting: 'ask', looking: true, peer: null, session: null, open: null, csrf: null }
+  const kept = {
+    name: '', type: typeByDefault, meeting: 'ask', looking: true, peer: null, session: null, open: null, csrf: null,
+    language: null,
+  }
   try {
     return Object.assign(kept, JSON.parse(localStorage.getItem(place)))
   } catch {
@@ -16,12 +19,15 @@ export function settings() {
   }
 }
 
+/** The language stays: it says nothing of anybody. */
 export function forget() {
+  const { language } = settings()
   try {
     localStorage.removeItem(place)
   } catch {
     // What is not stored is forgotten already.
   }
+  if (language) keep({ language })
 }
 
 export function keep(changes) {

@@ -1,13 +1,14 @@
 // What was just done and can be taken back, for some seconds.
 
 import { h, say, show } from './dom.js'
+import { t } from './texts.js'
 
 /** As long as it is looked at, it stays. */
 const heldTime = 3000
 
 export function undoBar(home) {
   const text = h('span', { class: 'grow' })
-  const undo = h('button', { class: 'quiet', onclick: () => home.attempt(() => home.undo()) }, 'Undo')
+  const undo = h('button', { class: 'quiet', onclick: () => home.attempt(() => home.undo()) }, t('undo'))
   const bar = h('div', { class: 'undo row' }, text, undo)
   const element = h('div', { class: 'undoplace', role: 'status' }, bar)
 

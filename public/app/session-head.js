@@ -1,18 +1,20 @@
 // Whose session it is, who is in it, and which other sessions there are.
 
 import { avatar } from './avatar.js'
-import { h, list, say, set, show } from './dom.js'
+import { h, icon, list, say, set, show } from './dom.js'
+import { verified } from './icons.js'
 import { ask } from './question.js'
-import { counted, memberState, names } from './words.js'
+import { t } from './texts.js'
+import { memberState, names } from './words.js'
 
 /** Who is in it; where nobody is any more, who was. */
 function title(room) {
   const { present } = room
   if (present.length > 0) return names(present)
   const { absent } = room
-  if (absent.length === 0) return 'Empty session'
+  if (absent.length === 0) return t('session.new')
   const isLeft = absent.every(({ reason }) => reason === undefined || reason === 'left')
-  return `${names(absent.map((one) => one.displayName))}, ${isLeft ? 'who left' : 'not connected'}`
+  return t(isLeft ? 'session.left' : 'session.lost', { names: names(absent.map((one) => one.displayName)), count: absent.length })
 }
 
 /** What leaving takes, and from whom. */
@@ -20,39 +22,39 @@ async function leave(home) {
   const { room } = home
   const there = room.connected.map((member) => member.displayName)
   const [messages, files] = [room.messages.items.length, room.resources.items.length]
-  const parts = [messages && counted(messages, 'message'), files && counted(files, 'file')].filter(Boolean)
-  const isOne = messages + files === 1
+  const parts = [
+    messages && t('count.messages', { count: messages }), files && t('count.files', { count: files }),
+  ].filter(Boolean)
   const answer = !room.isUsed || await ask({
-    title: `Leave the session${room.present.length > 0 ? ` with ${names(room.present)}` : ''}?`,
+    title: room.present.length > 0 ? t('leave.questionWith', { names: names(room.present) }) : t('leave.question'),
     text: [
-      there.length > 0 && `${names(there)} ${there.length === 1 ? 'sees' : 'see'} that you leave.`,
-      parts.length > 0 && `${parts.join(' and ')} of this session ${isOne ? 'is' : 'are'} deleted for you. Save what you `
-        + 'want to keep first. The others keep what they have.',
+      there.length > 0 && t('leave.seen', { names: names(there), count: there.length }),
+      parts.length > 0 && t('leave.deleted', { what: names(parts), count: messages + files }),
     ],
-    answers: [{ value: 'leave', name: parts.length > 0 ? 'Leave and delete' : 'Leave', kind: 'danger' }],
+    answers: [{ value: 'leave', name: t(parts.length > 0 ? 'leave.yesDelete' : 'leave.yes'), kind: 'danger' }],
   })
   if (answer) await home.attempt(() => home.leave(room, title(room)))
 }
 
-export function roomHead(home) {
-  const rooms = h('div', { class: 'rooms', role: 'tablist', 'aria-label': 'Sessions' })
+export function sessionHead(home) {
+  const rooms = h('div', { class: 'rooms', role: 'tablist', 'aria-label': t('sessions.title') })
   const drawRooms = list(rooms, tab)
   const heading = h('h2', { class: 'cut' })
   const count = h('span', { class: 'hint' })
   const fold = h('button', { class: 'quiet', 'aria-expanded': 'false', 'aria-controls': 'members', onclick: () => {
     show(panel, panel.hidden)
     set(fold, 'aria-expanded', String(!panel.hidden))
-  } }, 'Members')
+  } }, t('members.title'))
   const members = h('ul', { class: 'people' })
   const drawMembers = list(members, (one) => member(home, one))
-  const none = h('p', { class: 'empty' }, 'Nobody was here yet.')
+  const none = h('p', { class: 'empty' }, t('members.none'))
   const locked = h('input', {
     type: 'checkbox', onchange: () => home.attempt(() => home.gateway.patch(home.room.path, { locked: locked.checked })),
   })
-  const lock = h('label', { class: 'check' }, locked, 'Let nobody else in')
+  const lock = h('label', { class: 'check' }, locked, t('session.lock'))
   const more = h('div', { class: 'row wrap end' }, lock, h('span', { class: 'grow' }),
-    h('button', { class: 'quiet', onclick: () => leave(home) }, 'Leave'),
-    h('button', { onclick: () => home.attempt(() => home.openSession()) }, 'New session'))
+    h('button', { class: 'quiet', onclick: () => leave(home) }, t('leave.button')),
+    h('button', { onclick: () => home.attempt(() => home.openSession()) }, t('session.new')))
   const panel = h('div', { id: 'members', class: 'members', hidden: true }, members, none, more)
   const element = h('header', { class: 'roomhead' }, rooms,
     h('div', { class: 'row' }, h('div', { class: 'grow stack' }, heading, count), fold), panel)
@@ -63,14 +65,15 @@ export function roomHead(home) {
     drawRooms(home.rooms)
     show(fold, Boolean(room))
     if (!room) {
-      say(heading, home.canAct ? 'Session' : 'No session')
+      say(heading, t(home.canAct ? 'session.title' : 'session.none'))
       say(count, '')
       return show(panel, false)
     }
     say(heading, title(room))
     const there = room.connected.length
-    const state = there === 0 ? 'Nobody is connected' : there === 1 ? 'One is connected' : `${there} are connected`
-    say(count, room.session.adhoc ? `${state} · Everybody nearby can join` : state)
+    const state = there === 0 ? t('session.empty') : t('session.connected', { count: there })
+    say(count, [state, room.session.adhoc && t('session.open'), room.session.locked && t('session.locked')]
+      .filter(Boolean).join(' · '))
     drawMembers(room.people)
     show(none, room.people.length === 0)
     show(more, home.canAct)
@@ -98,25 +101,27 @@ export function roomHead(home) {
 function member(home, { id }) {
   const picture = avatar()
   const name = h('strong', { class: 'cut' })
+  const mark = h('span', { class: 'mark', role: 'img', 'aria-label': t('verified'), title: t('verified') }, icon(verified))
   const state = h('span', { class: 'hint' })
-  const remove = h('button', { class: 'quiet', onclick: askToRemove }, 'Remove')
+  const remove = h('button', { class: 'quiet', onclick: askToRemove }, t('remove'))
 
   async function askToRemove() {
     const { path, members } = home.room
-    const { displayName } = members.get(id)
+    const { displayName: name } = members.get(id)
     const answer = await ask({
-      title: `Remove ${displayName} from this session?`,
-      text: [`${displayName} sees nothing more of it, and keeps what was said until now.`],
-      answers: [{ value: 'remove', name: 'Remove', kind: 'danger' }],
+      title: t('removing.question', { name }), text: [t('removing.text', { name })],
+      answers: [{ value: 'remove', name: t('remove'), kind: 'danger' }],
     })
     if (answer) await home.attempt(() => home.gateway.delete(`${path}/members/${id}`))
   }
 
   return {
-    element: h('li', {}, h('div', { class: 'row' }, picture.element, h('div', { class: 'grow stack' }, name, state), remove)),
+    element: h('li', {}, h('div', { class: 'row' }, picture.element,
+      h('div', { class: 'grow stack' }, h('div', { class: 'row tight' }, name, mark), state), remove)),
     update(member) {
       picture.update(member.displayName, member.state === 'connected' && !member.suspended && !member.awaySince)
       say(name, member.displayName)
+      show(mark, member.verified)
       say(state, memberState(member))
       show(remove, home.canAct && member.state !== 'notConnected')
     },

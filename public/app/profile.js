@@ -1,32 +1,30 @@
-// Who this browser is to others, and who may meet it.
+// Who this browser is to others, and who can connect to it.
 
 import { avatar } from './avatar.js'
 import { h, say, set, show } from './dom.js'
 import { ask } from './question.js'
-import { names, noName, sentence } from './words.js'
+import { t } from './texts.js'
+import { names, sentence } from './words.js'
 
-const meetings = [
-  { how: 'adhoc', name: 'Everybody', says: 'Everyone nearby who chooses this too is connected with you at once.' },
-  { how: 'ask', name: 'Who asks', says: 'Only people you accept.' },
-  { how: 'nobody', name: 'Nobody', says: 'No one can see you. You see the others.' },
-]
+/** In this order, each with a name and a sentence: `meeting.adhoc`, `meeting.adhocHint`. */
+const meetings = ['adhoc', 'ask', 'nobody']
 
-export function you(home) {
+export function profile(home) {
   const picture = avatar()
   const name = h('strong', { class: 'cut' })
   const kind = h('span', { class: 'hint cut' })
-  const change = h('button', { class: 'quiet', onclick: () => open(form.hidden) }, 'Change')
-  const cancel = h('button', { type: 'button', class: 'quiet', onclick: () => open(false) }, 'Cancel')
+  const change = h('button', { class: 'quiet', onclick: () => open(form.hidden) }, t('change'))
+  const cancel = h('button', { type: 'button', class: 'quiet', onclick: () => open(false) }, t('cancel'))
   const form = makeForm()
-  const choice = h('fieldset', { class: 'choice' }, h('legend', {}, 'Who can connect with you'),
-    h('div', { class: 'segments' }, meetings.map(({ how, name }) => h('label', {},
+  const choice = h('fieldset', { class: 'choice' }, h('legend', {}, t('meeting.title')),
+    h('div', { class: 'segments' }, meetings.map((how) => h('label', {},
       h('input', {
         type: 'radio', name: 'meeting', value: how, onchange: () => choose(how),
         'aria-describedby': 'meeting-hint',
       }),
-      h('span', {}, name)))))
+      h('span', {}, t(`meeting.${how}`))))))
   const hint = h('p', { id: 'meeting-hint', class: 'hint' })
-  const element = h('section', { class: 'card you', 'aria-label': 'You' },
+  const element = h('section', { class: 'card you', 'aria-label': t('you.title') },
     h('div', { class: 'row' }, picture.element, h('div', { class: 'grow stack' }, name, kind), change),
     form, choice, hint)
 
@@ -35,7 +33,7 @@ export function you(home) {
     const { room } = home
     // Nothing is chosen before there is an answer.
     update()
-    const answer = await ask(everybody(home, room))
+    const answer = await ask(everyone(home, room))
     if (answer) await home.attempt(() => home.openToAll(answer === 'this' ? room : null))
     update()
     choice.querySelector('input:checked').focus()
@@ -57,7 +55,7 @@ export function you(home) {
       onsubmit: async (event) => {
         event.preventDefault()
         const name = form.elements.displayName.value.trim()
-        say(error, name ? '' : noName)
+        say(error, name ? '' : t('name.missing'))
         if (!name || !await mayRename(home, name)) return form.elements.displayName.focus()
         try {
           await home.rename(name, form.elements.type.value.trim())
@@ -67,18 +65,18 @@ export function you(home) {
         }
       },
     },
-      h('label', { for: 'displayName' }, 'Your name'),
-      h('input', { id: 'displayName', name: 'displayName', required: true, maxlength: 63 }),
-      h('label', { for: 'type' }, 'Meet those who use'),
+      h('label', { for: 'displayName' }, t('name.label')),
+      h('input', { id: 'displayName', name: 'displayName', required: true, maxlength: 63, autocomplete: 'nickname' }),
+      h('label', { for: 'type' }, t('group.label')),
       h('input', {
         id: 'type', name: 'type', required: true, maxlength: 15, pattern: '[a-z0-9\\-]+', 'aria-describedby': 'type-hint',
-        title: 'Small letters, digits and dashes, at most 15', autocapitalize: 'none', spellcheck: 'false',
+        title: t('group.rule'), autocapitalize: 'none', spellcheck: 'false', autocomplete: 'off',
       }),
-      h('p', { id: 'type-hint', class: 'hint' }, 'Only those with the same word find each other. With another name you leave your sessions.'),
+      h('p', { id: 'type-hint', class: 'hint' }, t('group.hint')),
       error,
       h('div', { class: 'row end' },
         cancel,
-        h('button', { class: 'primary' }, 'Save')))
+        h('button', { class: 'primary' }, t('save'))))
     return form
   }
 
@@ -90,13 +88,13 @@ export function you(home) {
     const shown = me?.displayName ?? home.name
     picture.update(shown, home.canAct && home.gateway.state === 'online')
     say(name, shown)
-    say(kind, home.canAct ? `uses “${home.type}”` : 'the gateway’s own peer')
+    say(kind, home.canAct ? t('group.named', { type: home.type }) : t('you.gateway'))
     show(change, home.canAct)
     show(choice, home.canAct)
     for (const input of choice.querySelectorAll('input')) input.checked = input.value === home.meeting
     const failed = home.advertisers.items.find((one) => one.peer === home.peerID && one.state === 'failed')
     show(hint, home.canAct)
-    say(hint, failed ? `You cannot be seen: ${failed.problem.detail}` : meetings.find((one) => one.how === home.meeting).says)
+    say(hint, failed ? t('meeting.failed', { detail: failed.problem.detail }) : t(`meeting.${home.meeting}Hint`))
     hint.classList.toggle('error', Boolean(failed))
   }
 
@@ -104,34 +102,29 @@ export function you(home) {
 }
 
 /** Who comes in, and what they read, before anybody can. */
-function everybody(home, room) {
+function everyone(home, room) {
   const isUsed = Boolean(room?.isUsed)
   const people = room ? names(room.present) : ''
   return {
-    title: 'Let everybody nearby join?',
+    title: t('everyone.question'),
     text: [
-      `Everyone on this network who uses “${home.type}” and chooses “Everybody” is connected with you at once. You are not `
-        + 'asked, and they need no code.',
-      'They read and answer all that is said in the session from then on, and see who is in it. They do not see what was '
-        + 'said before.',
-      isUsed && `If you start a new session, the one${people ? ` with ${people}` : ' here'} stays as it is.`,
+      t('everyone.who', { type: home.type }),
+      t('everyone.what'),
+      isUsed && (people ? t('everyone.stays', { people }) : t('everyone.staysHere')),
     ],
     answers: isUsed
-      ? [{ value: 'this', name: 'Open this session' }, { value: 'new', name: 'Start a new session', kind: 'primary' }]
-      : [{ value: 'this', name: 'Let everybody join', kind: 'primary' }],
+      ? [{ value: 'this', name: t('everyone.this') }, { value: 'new', name: t('everyone.new'), kind: 'primary' }]
+      : [{ value: 'this', name: t('everyone.yes'), kind: 'primary' }],
   }
 }
 
 /** A new name is a new peer, and what the old one has goes with it. */
 async function mayRename(home, name) {
-  const used = home.rooms.filter((room) => room.isUsed)
-  if (used.length === 0 || name === home.me?.displayName) return true
+  const count = home.rooms.filter((room) => room.isUsed).length
+  if (count === 0 || name === home.me?.displayName) return true
   return await ask({
-    title: `Change your name to “${name}”?`,
-    text: [
-      `You leave ${used.length === 1 ? 'your session' : `your ${used.length} sessions`}: the others see you leave, and the `
-        + 'messages and files in it are deleted for you. This cannot be undone.',
-    ],
-    answers: [{ value: 'rename', name: 'Change name and leave', kind: 'danger' }],
+    title: t('rename.question', { name }),
+    text: [t('rename.text', { count })],
+    answers: [{ value: 'rename', name: t('rename.yes'), kind: 'danger' }],
   }) !== null
 }

@@ -1,9 +1,11 @@
-// Pairing: a code from the gateway, and a name.
+// Joining: a pairing code from the gateway, and a name.
 
 import { h, say, set, show } from './dom.js'
-import { keep, settings } from './settings.js'
-import { noName, sentence } from './words.js'
+import { languageChoice } from './language.js'
 import { unprotected } from './notes.js'
+import { keep, settings } from './settings.js'
+import { t } from './texts.js'
+import { sentence } from './words.js'
 
 const codeLength = 8
 
@@ -24,29 +26,31 @@ export function takeCode() {
   return asCode(code)
 }
 
-export function entrance({ gateway, about, problem, invited, done }) {
+const logo = () => h('img', { src: 'icon.svg', alt: '', width: 48, height: 48 })
+
+export function join({ gateway, about, problem, invited, done, speak }) {
   if (!about) return waiting()
   const wasKnown = Boolean(settings().csrf)
   const code = h('input', {
     id: 'code', class: 'code', autocomplete: 'off', autocapitalize: 'characters', spellcheck: 'false', required: true,
-    placeholder: 'ABCD-EFGH', maxlength: 9, 'aria-describedby': 'code-hint entrance-error', inputmode: 'text',
+    placeholder: 'ABCD-EFGH', maxlength: 9, 'aria-describedby': 'code-hint join-error', inputmode: 'text',
     oninput: () => { if (code.selectionStart === code.value.length) code.value = asCode(code.value) },
   })
   const name = h('input', {
-    id: 'name', autocomplete: 'nickname', required: true, maxlength: 63, placeholder: 'Ada',
-    'aria-describedby': 'name-hint entrance-error',
+    id: 'name', autocomplete: 'nickname', required: true, maxlength: 63, placeholder: t('join.nameExample'),
+    'aria-describedby': 'name-hint join-error',
   })
   code.value = invited ?? ''
   name.value = settings().name
-  const error = h('p', { id: 'entrance-error', class: 'error', role: 'alert' })
-  const button = h('button', { class: 'primary wide' }, 'Come in')
+  const error = h('p', { id: 'join-error', class: 'error', role: 'alert' })
+  const button = h('button', { class: 'primary wide' }, t('join.button'))
 
   const pair = async (event) => {
     event.preventDefault()
     const wanted = name.value.trim()
     for (const field of [code, name]) set(field, 'aria-invalid', null)
     say(error, '')
-    if (!wanted) return refuse(name, noName)
+    if (!wanted) return refuse(name, t('name.missing'))
     button.disabled = true
     try {
       const client = await gateway.pair(code.value, { name: wanted, cookie: true })
@@ -66,35 +70,29 @@ export function entrance({ gateway, about, problem, invited, done }) {
     field.select()
   }
 
-  const why = h('p', { class: 'hint' }, problem && wasKnown
-    ? 'This gateway does not know this browser any more: it was started anew, or somebody has signed it out.'
-    : 'This browser is new here. A code lets it in, once.')
-  const element = h('main', { class: 'entrance' },
+  const element = h('main', { class: 'join' },
     h('form', { class: 'card', onsubmit: pair, novalidate: false },
-      h('img', { src: 'icon.svg', alt: '', width: 44, height: 44 }),
+      logo(),
       h('h1', {}, about.name),
-      why,
-      h('label', { for: 'code' }, 'Pairing code'),
+      h('p', { class: 'hint' }, t(problem && wasKnown ? 'join.signedOut' : 'join.why')),
+      h('label', { for: 'code' }, t('join.code')),
       code,
-      h('p', { id: 'code-hint', class: 'hint' },
-        'The gateway shows one where it was started; whoever is an operator makes more on the page “Access”.'),
-      h('label', { for: 'name' }, 'Your name'),
+      h('p', { id: 'code-hint', class: 'hint' }, t('join.codeHint')),
+      h('label', { for: 'name' }, t('name.label')),
       name,
-      h('p', { id: 'name-hint', class: 'hint' }, 'So that people nearby know who you are.'),
+      h('p', { id: 'name-hint', class: 'hint' }, t('join.nameHint')),
       error,
       button),
-    unprotected(about))
+    unprotected(about),
+    languageChoice(speak))
   queueMicrotask(() => (code.value ? name : code).focus())
   return { element, update: () => show(error, error.textContent !== '') }
 }
 
 function waiting() {
   return {
-    element: h('main', { class: 'entrance' },
+    element: h('main', { class: 'join' },
       h('div', { class: 'card', role: 'status' },
-        h('img', { src: 'icon.svg', alt: '', width: 44, height: 44 }),
-        h('h1', {}, 'Vicinity'),
-        h('p', {}, 'The gateway does not answer.'),
-        h('p', { class: 'hint' }, 'It may have stopped, or the network between is down. This page goes on trying.'))),
+        logo(), h('h1', {}, t('app.name')), h('p', {}, t('join.noAnswer')), h('p', { class: 'hint' }, t('join.noAnswerHint')))),
   }
 }

@@ -1,0 +1,129 @@
+"""The texts that people see are data: in a catalogue for each language, and in no module."""
+
+import glob
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from gateway import ROOT
+from stage import DESKTOP, PHONE, Stage, expect
+
+APP = os.path.join(ROOT, "public", "app")
+NODE = os.environ.get("NODE", "node")
+LANGUAGES = ["en", "de"]
+# Names of keys and of what browsers do, and of others' programs, which are the same in each language.
+NAMES = {"AbortError", "Enter", "Escape", "Files", "ABCD-EFGH", "OpenSSL", "Avahi", "Swift"}
+COMMENT = re.compile(r"^\s*(//|/?\*).*$|(?<=[\s;])//\s.*$", re.M)
+LITERAL = re.compile(r"'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`|\"([^\"\n]*)\"")
+
+
+def catalogue(language):
+    path = os.path.join(APP, "texts", f"{language}.js")
+    code = f"import({json.dumps(path)}).then((all) => console.log(JSON.stringify(all.default)))"
+    return json.loads(subprocess.check_output([NODE, "--input-type=module", "-e", code], stderr=subprocess.DEVNULL))
+
+
+def modules():
+    for path in sorted(glob.glob(os.path.join(APP, "*.js"))):
+        with open(path, encoding="utf-8") as file:
+            yield os.path.basename(path), COMMENT.sub("", file.read())
+
+
+def forms(text):
+    return text if isinstance(text, dict) else {"other": text}
+
+
+class Catalogues(unittest.TestCase):
+    def setUp(self):
+        self.catalogues = {language: catalogue(language) for language in LANGUAGES}
+
+    def test_all_languages_have_the_same_keys_with_the_same_values_in_order(self):
+        english = self.catalogues["en"]
+        for language, texts in self.catalogues.items():
+            self.assertEqual(list(english), list(texts), language)
+            self.assertEqual(sorted(texts), list(texts), f"{language}: in the order of the keys")
+            for key, text in texts.items():
+                for form in forms(text).values():
+                    self.assertTrue(form.strip(), f"{language}: {key}")
+                places = [{*re.findall(r"\{(\w+)\}", " ".join(forms(one).values()))} for one in (english[key], text)]
+                self.assertEqual(places[0], places[1], f"{language}: the values of {key}")
+                self.assertEqual(isinstance(english[key], dict), isinstance(text, dict), f"{language}: plurals of {key}")
+
+    def test_each_key_is_used_and_each_that_is_used_is_there(self):
+        keys, beginnings = set(), set()
+        for _, code in modules():
+            for call in re.findall(r"\b(?:t|state)\((.*)", code):
+                keys.update(re.findall(r"'([\w]+(?:\.[\w]+)*)'", call))
+            beginnings.update(re.findall(r"`([\w]+\.)\$\{", code))
+            beginnings.update(f"{group}." for group in re.findall(r"worded\('(\w+)'", code))
+        known = set(self.catalogues["en"])
+        unused = {key for key in known - keys if not key.startswith(tuple(beginnings))}
+        self.assertEqual(set(), unused, "in no module")
+        missing = {key for key in keys if "." in key} - known
+        self.assertEqual(set(), missing, "in no catalogue")
+
+    def test_no_module_has_a_text_for_people(self):
+        found = []
+        for name, code in modules():
+            code = re.sub(r"\bclass: ('[^']*'|`[^`]*`)|\bclassName = '[^']*'|from '[^']*'|'aria-\w+': '[^']*'|querySelector\w*\('[^']*'\)", "", code)
+            for match in LITERAL.finditer(code):
+                text = re.sub(r"\$\{[^}]*\}", "", next(part for part in match.groups() if part is not None))
+                is_sentence = re.search(r"[a-zA-Z]{2,}\s+[a-zA-Z]{2,}", text) or re.match(r"[A-Z][a-z]", text)
+                if is_sentence and text not in NAMES and not self.is_technical(name, text):
+                    found.append(f"{name}: {text}")
+        self.assertEqual([], found)
+
+    @staticmethod
+    def is_technical(name, text):
+        """Paths of icons and commands, names of languages by themselves, errors of the programmer."""
+        return name == "icons.js" or text in ("English", "Deutsch", "noopener noreferrer") or text.startswith(("vicinity ", "no text ", "event ", "width=", "aria-"))
+
+
+class Languages(Stage):
+    gateway_count = 1
+
+    def german(self, size):
+        context = self.browser.new_context(viewport=size, locale="de-DE", reduced_motion="reduce")
+        self.contexts.append(context)
+        page = context.new_page()
+        page.faults = []
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.goto(self.gateways[0].url)
+        return page
+
+    def test_page_speaks_the_language_of_the_browser_and_the_one_that_is_chosen(self):
+        page = self.german(PHONE)
+        expect(page.get_by_role("button", name="Beitreten")).to_be_visible()
+        self.assertEqual("de", page.evaluate("document.documentElement.lang"))
+        self.picture(page, "join-de-phone")
+        page.get_by_label("Kopplungscode").fill(self.gateways[0].new_code())
+        page.get_by_label("Dein Name").fill("Ada")
+        page.get_by_role("button", name="Beitreten").click()
+        expect(page.locator(".count")).to_have_text("In der Nähe")
+        self.picture(page, "nearby-de-phone")
+        page.get_by_role("link", name="Gateway").click()
+        expect(page.get_by_role("heading", name="Dieser Browser")).to_be_visible()
+        self.picture(page, "gateway-de-phone")
+        page.get_by_label("Sprache").select_option("en")
+        expect(page.get_by_role("heading", name="This browser")).to_be_visible()
+        self.assertEqual("en", page.evaluate("document.documentElement.lang"))
+        # It stays, over a reload and a new join.
+        page.reload()
+        expect(page.get_by_role("heading", name="This browser")).to_be_visible()
+        page.get_by_role("button", name="Delete my data").click()
+        page.get_by_role("button", name="Delete and leave").click()
+        expect(page.get_by_role("button", name="Join")).to_be_visible()
+
+    def test_language_that_is_not_known_is_english(self):
+        context = self.browser.new_context(viewport=DESKTOP, locale="xx-XX")
+        self.contexts.append(context)
+        page = context.new_page()
+        page.faults = []
+        page.goto(self.gateways[0].url)
+        expect(page.get_by_role("button", name="Join")).to_be_visible()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,65 @@
+// The devices and programs that hold a token: what they may, when they were last seen, what waits for them.
+
+import { h } from './dom.js'
+import { rows, section } from './parts.js'
+import { ask } from './question.js'
+import { t } from './texts.js'
+import { date, dateAndTime, joined, size, worded } from './words.js'
+
+/** How often what changes by the second is asked for, and of how many clients. */
+const queuesInterval = 10_000
+const askedMax = 50
+const scopeCount = 8
+
+export function clients(home) {
+  /** Last seen and queues, by client. */
+  const queues = new Map()
+  let asked = 0
+
+  const devices = rows(words, (client) => (client.id === home.client.id ? null : h('button', {
+    class: 'quiet', onclick: () => home.attempt(() => revoke(client)),
+  }, t('revoke'))))
+  const element = section(t('clients.title'), devices.element)
+
+  function words(client) {
+    const own = queues.get(client.id)
+    const waiting = own?.sockets?.reduce((sum, socket) => sum + socket.queuedBytes, 0) ?? 0
+    return [
+      client.id === home.client.id ? t('clients.this', { name: client.name }) : client.name,
+      joined(
+        worded('role', client.role),
+        client.scopes?.length < scopeCount && t('clients.scopes', { scopes: client.scopes.join(', ') }),
+        t('clients.since', { time: date(client.createdAt) }),
+        own?.lastSeenAt && t('clients.seen', { time: dateAndTime(own.lastSeenAt) }),
+        client.expiresAt && t('clients.until', { time: date(client.expiresAt) }),
+        waiting > 0 && t('clients.queued', { size: size(waiting) })),
+    ]
+  }
+
+  async function revoke({ id, name }) {
+    const answer = await ask({
+      title: t('revoking.question', { name }), text: [t('revoking.text', { name }), t('cannotUndo')],
+      answers: [{ value: 'revoke', name: t('revoking.yes'), kind: 'danger' }],
+    })
+    if (answer) await home.gateway.delete(`/v1/clients/${id}`)
+  }
+
+  async function askQueues() {
+    for (const { id } of home.clients.items.slice(0, askedMax)) {
+      const answer = await home.gateway.get(`/v1/clients/${id}/queues`).catch(() => null)
+      if (answer) queues.set(id, answer)
+      else queues.delete(id)
+    }
+    home.changed()
+  }
+
+  return {
+    element,
+    update() {
+      devices.draw(home.clients.items)
+      if (Date.now() - asked < queuesInterval) return
+      asked = Date.now()
+      askQueues()
+    },
+  }
+}

@@ -1,0 +1,51 @@
+// The gateway: how it is, this browser's part in it, and for operators who else is in and what happens.
+
+import { audit } from './gateway-audit.js'
+import { clients } from './gateway-clients.js'
+import { codes } from './gateway-codes.js'
+import { doctor } from './gateway-doctor.js'
+import { health } from './gateway-health.js'
+import { h } from './dom.js'
+import { languageChoice } from './language.js'
+import { section } from './parts.js'
+import { ask } from './question.js'
+import { t } from './texts.js'
+import { worded } from './words.js'
+
+export function gatewayPage(home, speak) {
+  const state = health(home)
+  const others = home.isOperator ? [codes(home), clients(home), doctor(home), audit(home)] : []
+  const element = h('div', { class: 'sheet gateway' },
+    state.element, browser(home, speak), others.map((part) => part.element),
+    !home.isOperator && h('p', { class: 'hint' }, t('gateway.askOperator')), state.details, madeOf())
+  return {
+    element,
+    update() {
+      if (element.hidden) return
+      for (const part of [state, ...others]) part.update()
+    },
+  }
+}
+
+function browser(home, speak) {
+  const leave = h('button', { onclick: async () => {
+    const answer = await ask({
+      title: t('own.deleteQuestion'), text: [t('own.deleteText'), t('own.deleteCopy')],
+      answers: [{ value: 'delete', name: t('own.deleteYes'), kind: 'danger' }],
+    })
+    if (answer) await home.attempt(() => home.deleteAll())
+  } }, t('own.delete'))
+  return section(t('own.title'),
+    h('div', { class: 'card stack' },
+      h('div', { class: 'row wrap' },
+        h('div', { class: 'grow stack' }, h('strong', {}, home.client.name),
+          h('span', { class: 'hint' }, worded('role', home.client.role))),
+        h('a', { class: 'button', href: home.gateway.exportAddress, download: true }, t('own.save')), leave),
+      languageChoice(speak)))
+}
+
+function madeOf() {
+  const parts = ['OpenSSL', 'SQLite', 'zlib', 'libqrencode', 'Avahi', 'Swift']
+  return h('p', { class: 'hint licences' }, t('licences.text', { parts: parts.join(', ') }), ' ',
+    h('a', { href: 'docs' }, t('licences.docs')))
+}

@@ -1,0 +1,77 @@
+// The entries of a session's log that are no files: what was said, and who came and went.
+
+import { h, icon, say, set, show } from './dom.js'
+import { delivered } from './icons.js'
+import { t } from './texts.js'
+import { dateAndTime, names, sentence, size, time } from './words.js'
+
+/** Entries of one person within this time stand together. */
+const togetherTime = 5 * 60_000
+const link = /https?:\/\/[^\s<>"]+[^\s<>".,;:!?)\]}]/g
+
+/** Whether an entry goes on with what the one before it says. */
+export function belongs(entry, before) {
+  return before?.kind === entry.kind && entry.kind === 'message' && before.from === entry.from
+    && before.isMine === entry.isMine && Date.parse(entry.at) - Date.parse(before.at) < togetherTime
+}
+
+const stamp = (at) => h('time', { datetime: at, title: dateAndTime(at) }, time(at))
+
+export function note({ text, at }) {
+  return { element: h('div', { class: 'happening' }, h('span', {}, text), stamp(at)) }
+}
+
+export function message(room, { key, isMine, at }) {
+  const who = h('span', { class: 'who' })
+  const text = h('p', { class: 'text' })
+  const mark = h('span', { class: 'delivery', role: 'img', 'aria-label': t('message.delivered'), title: t('message.delivered') }, icon(delivered))
+  const state = h('span', { class: 'sending' })
+  const again = h('button', { class: 'link', onclick: () => room.again(key) }, t('message.again'))
+  const discard = h('button', { class: 'link', onclick: () => room.discard(key) }, t('message.discard'))
+  const element = h('div', { class: `message ${isMine ? 'mine' : ''}` },
+    h('p', { class: 'byline' }, who, stamp(at)),
+    h('div', { class: 'said' }, isMine && mark, text), h('p', { class: 'fate' }, state, again, discard))
+  let shown = null
+
+  return {
+    element,
+    update(message) {
+      set(element, 'data-first', message.isFirst && 'yes')
+      say(who, author(room, message))
+      const body = said(message)
+      if (body !== shown) text.replaceChildren(...withLinks(body))
+      shown = body
+      const { undelivered = 0, delivered = 0, pending = 0 } = message.delivery ?? {}
+      set(element, 'data-state', message.problem || undelivered > 0 ? 'failed' : message.isSent ? null : 'sending')
+      say(state, message.problem ? t('message.notSent', { why: sentence(message.problem) })
+        : undelivered > 0 ? t('message.undelivered', { count: undelivered }) : message.isSent ? '' : t('message.sending'))
+      show(mark, delivered > 0 && pending + undelivered === 0)
+      show(again, Boolean(message.problem))
+      show(discard, Boolean(message.problem))
+    },
+  }
+}
+
+function said({ damaged, encoding, body, size: bytes }) {
+  if (damaged) return t('message.damaged')
+  return encoding === 'base64' ? t('message.binary', { size: size(bytes) }) : body
+}
+
+/** The text, in which addresses are links: they open elsewhere, and tell nothing of this page. */
+function withLinks(text) {
+  const parts = []
+  let end = 0
+  for (const { 0: address, index } of text.matchAll(link)) {
+    parts.push(text.slice(end, index), h('a', { href: address, target: '_blank', rel: 'noopener noreferrer' }, address))
+    end = index + address.length
+  }
+  return [...parts, text.slice(end)]
+}
+
+/** Whose it is, and for whom where it is for some only. */
+function author(room, message) {
+  const isForSome = message.to?.length > 0 && room.people.length > 1
+  if (!isForSome) return message.isMine ? t('message.you') : message.displayName
+  if (!message.isMine) return t('message.toYou', { name: message.displayName })
+  return t('message.youTo', { names: names(message.to.map((peer) => room.standing(peer)?.displayName ?? t('somebody'))) })
+}

@@ -1,0 +1,81 @@
+// The frame of all views: the gateway's name, the ways between the views, and what lies above all of them.
+
+import { chat } from './chat.js'
+import { consolePage } from './console.js'
+import { h, icon, list, say, set, show } from './dom.js'
+import { gatewayPage } from './gateway-page.js'
+import * as icons from './icons.js'
+import { invitations } from './invitations.js'
+import { nearby } from './nearby.js'
+import { notes } from './notes.js'
+import { profile } from './profile.js'
+import { t } from './texts.js'
+import { undoBar } from './undo.js'
+
+/** By their names in the address; the first one is where a page begins. */
+const viewNames = ['nearby', 'sessions', 'console', 'gateway']
+
+export function shell(home, speak) {
+  const counts = {
+    nearby: () => home.incoming.length, sessions: () => home.rooms.reduce((sum, room) => sum + room.unread, 0),
+  }
+  const openSession = () => { location.hash = 'sessions' }
+  const parts = {
+    top: notes(home), invitations: invitations(home, openSession), nearby: nearby(home, openSession), you: profile(home),
+    chat: chat(home), console: consolePage(home), gateway: gatewayPage(home, speak), undo: undoBar(home),
+  }
+  const state = h('span', { class: 'state', role: 'status' }, h('i', { class: 'dot' }), h('span'))
+  const links = h('nav', { class: 'ways', 'aria-label': t('views.title') })
+  const drawLinks = list(links, link, (name) => name)
+  const people = h('section', { id: 'nearby', class: 'side', 'aria-label': t('views.people') },
+    parts.nearby.element, parts.you.element)
+  const pages = { sessions: parts.chat.element, console: parts.console.element, gateway: parts.gateway.element }
+
+  const element = h('div', { class: 'shell' },
+    h('header', { class: 'head' },
+      h('img', { src: 'icon.svg', alt: '', width: 30, height: 30 }),
+      h('h1', {}, home.about.name),
+      state),
+    links,
+    parts.top.element,
+    h('main', {}, people, h('div', { class: 'page' }, Object.values(pages))),
+    parts.undo.element, parts.invitations.element)
+
+  const here = () => (viewNames.includes(location.hash.slice(1)) ? location.hash.slice(1) : viewNames[0])
+
+  function update() {
+    home.view = here()
+    // Beside a page there is room for who is nearby; alone it is a view of its own.
+    set(element, 'data-view', home.view)
+    for (const [name, page] of Object.entries(pages)) {
+      show(page, name === home.view || home.view === 'nearby' && name === 'sessions')
+    }
+    set(state, 'data-state', home.gateway.state)
+    say(state.lastChild, t(`state.${home.gateway.state}`))
+    for (const part of Object.values(parts)) part.update()
+    // After what is looked at has been drawn, and so is not new any more.
+    drawLinks(viewNames)
+    const unread = counts.nearby() + counts.sessions()
+    const title = `${unread ? `(${unread}) ` : ''}${home.about.name} · ${t('app.name')}`
+    if (document.title !== title) document.title = title
+  }
+
+  addEventListener('hashchange', update)
+  return { element, update, removed: () => removeEventListener('hashchange', update) }
+
+  function link(name) {
+    const badge = h('span', { class: 'badge' })
+    const element = h('a', { href: `#${name}`, class: 'way', 'data-way': name },
+      icon(icons[name]), h('span', {}, t(`views.${name}`)), badge)
+    return {
+      element,
+      update() {
+        set(element, 'aria-current', home.view === name && 'page')
+        const count = counts[name]?.() ?? 0
+        show(badge, count > 0)
+        say(badge, String(count))
+        set(badge, 'aria-label', t('count.new', { count }))
+      },
+    }
+  }
+}
