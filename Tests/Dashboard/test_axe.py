@@ -59,7 +59,7 @@ class Axe(Stage):
         expect(ada.locator(".roomhead")).to_contain_text("1 person connected")
         self.say(ada, "Look at https://example.org/")
         expect(self.message(ben, "Look at")).to_be_visible()
-        ben.locator("input[type=file]").set_input_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"hello"}])
+        ben.locator(".composer input[type=file]").set_input_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"hello"}])
         expect(ada.locator(".withfile")).to_be_visible()
         self.check(ada, "session")
         ada.get_by_role("button", name="Members").click()

@@ -26,7 +26,7 @@ class BasePath(Stage):
         self.meet(ada, "Ada", ben, "Ben")
         self.say(ada, "Below a path")
         expect(ben.locator(".message").last).to_contain_text("Below a path")
-        ben.locator("input[type=file]").set_input_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"hello"}])
+        ben.locator(".composer input[type=file]").set_input_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"hello"}])
         card = ada.locator(".withfile").filter(has_text="a.txt")
         card.get_by_role("button", name="Accept").click()
         with ada.expect_download() as download:

@@ -49,7 +49,7 @@ class Files(Stage):
         for page in (self.ada, self.ben):
             page.evaluate(watch, ".withfile progress")
         self.slow_down(self.ada, 100_000_000)
-        self.ada.locator("input[type=file]").set_input_files(self.file(name, content))
+        self.ada.locator(".composer input[type=file]").set_input_files(self.file(name, content))
         card = self.card(self.ben, name)
         expect(card.get_by_role("button", name="Accept")).to_be_visible()
         expect(card).to_contain_text("400 MB")
@@ -67,13 +67,13 @@ class Files(Stage):
         self.assertEqual(hashlib.sha256(content).digest(), hashlib.sha256(bytes_).digest())
 
     def test_file_is_declined(self):
-        self.ada.locator("input[type=file]").set_input_files(self.file("no.txt", b"no"))
+        self.ada.locator(".composer input[type=file]").set_input_files(self.file("no.txt", b"no"))
         self.card(self.ben, "no.txt").get_by_role("button", name="Decline").click()
         expect(self.card(self.ada, "no.txt")).to_contain_text("declined")
         expect(self.card(self.ben, "no.txt").get_by_role("link", name="Save")).to_be_hidden()
 
     def test_empty_file_arrives(self):
-        self.ada.locator("input[type=file]").set_input_files(self.file("empty.txt", b""))
+        self.ada.locator(".composer input[type=file]").set_input_files(self.file("empty.txt", b""))
         self.card(self.ben, "empty.txt").get_by_role("button", name="Accept").click()
         self.assertEqual(("empty.txt", b""), self.saved(self.ben, "empty.txt"))
 
@@ -119,15 +119,48 @@ class Files(Stage):
             return route.continue_()
 
         self.ada.route("**/content", cut)
-        self.ada.locator("input[type=file]").set_input_files(self.file("cut.bin", content))
+        self.ada.locator(".composer input[type=file]").set_input_files(self.file("cut.bin", content))
         self.card(self.ben, "cut.bin").get_by_role("button", name="Accept").click()
         expect(self.card(self.ben, "cut.bin").get_by_role("link", name="Save")).to_be_visible()
         self.assertEqual(3, len(cuts))
         self.assertEqual(content, self.saved(self.ben, "cut.bin")[1])
 
     def test_file_under_way_is_cancelled(self):
-        self.ada.locator("input[type=file]").set_input_files(self.file("long.bin", os.urandom(3_000_000)))
+        self.ada.locator(".composer input[type=file]").set_input_files(self.file("long.bin", os.urandom(3_000_000)))
         expect(self.card(self.ben, "long.bin").get_by_role("button", name="Accept")).to_be_visible()
         self.card(self.ada, "long.bin").get_by_role("button", name="Cancel").click()
         expect(self.card(self.ada, "long.bin")).to_have_count(0)
         expect(self.card(self.ben, "long.bin").get_by_role("button", name="Accept")).to_be_hidden()
+
+    def test_upload_is_paused_and_resumed_also_after_the_page_was_left_and_no_byte_is_sent_twice(self):
+        content = os.urandom(6_000_000)
+        path = self.file("slow.bin", content)
+        sent = []
+        self.ada.on("request", lambda request: request.method == "PATCH" and request.url.endswith("/content")
+                    and sent.append(int(request.headers["upload-offset"])))
+        # One piece goes through, and the next one stays on its way.
+        held = []
+        self.ada.route("**/content", lambda route: held.append(route) if len(sent) > 1 else route.continue_())
+        self.ada.locator(".composer input[type=file]").set_input_files(path)
+        card = self.card(self.ada, "slow.bin")
+        self.ada.wait_for_function("() => document.querySelector('.withfile progress')?.value > 0")
+        card.get_by_role("button", name="Pause").click()
+        expect(card).to_contain_text("Paused")
+        self.ada.unroute("**/content")
+        self.picture(self.ada, "paused")
+
+        # Elsewhere it is chosen again; another file is no part of it.
+        self.ada.reload()
+        expect(card).to_contain_text("Choose the file again")
+        card.locator("input[type=file]").set_input_files(self.file("other.bin", b"other"))
+        expect(self.ada.get_by_role("alert").filter(has_text="another file")).to_be_visible()
+        before = len(sent)
+        card.locator("input[type=file]").set_input_files(path)
+        self.card(self.ben, "slow.bin").get_by_role("button", name="Accept").click()
+        expect(self.card(self.ben, "slow.bin").get_by_role("link", name="Save")).to_be_visible()
+        self.assertGreater(sent[before], 0)
+        self.assertEqual(content, self.saved(self.ben, "slow.bin")[1])
+        # Both are in the list of files.
+        self.ben.get_by_role("button", name="1 file").click()
+        expect(self.ben.locator(".files .withfile")).to_have_count(1)
+        self.picture(self.ben, "files-phone")

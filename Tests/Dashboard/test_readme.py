@@ -31,7 +31,7 @@ class Readme(Stage):
             plan = os.path.join(folder, "plan of the garden.pdf")
             with open(plan, "wb") as file:
                 file.write(os.urandom(2_400_000))
-            ada.locator("input[type=file]").set_input_files(plan)
+            ada.locator(".composer input[type=file]").set_input_files(plan)
             ben.locator(".withfile").get_by_role("button", name="Accept").click()
             expect(ada.locator(".withfile")).to_contain_text("received")
         self.say(ben, "Got it, thank you!")

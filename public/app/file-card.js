@@ -21,13 +21,19 @@ export function fileCard(home, room, { key, at, isMine }) {
   const accept = act(t('accept'), () => transfers.accept(room, current()), 'primary')
   const decline = act(t('decline'), () => transfers.decline(room, current()))
   const save = h('a', { class: 'button primary' }, t('file.save'))
+  const pause = act(t('file.pause'), () => transfers.pause(current()))
+  const resume = act(t('file.resume'), () => transfers.resume(room, current()), 'primary')
+  const again = h('input', { type: 'file', hidden: true, onchange: () => {
+    home.attempt(() => transfers.resume(room, current(), again.files[0]))
+  } })
+  const choose = h('button', { class: 'primary', onclick: () => again.click() }, t('file.choose'))
   const cancel = act(t('cancel'), () => transfers.remove(room, current()))
   const remove = act(t('remove'), askToRemove, 'quiet')
   const element = h('div', { class: `message withfile ${isMine ? 'mine' : ''}`, 'data-first': 'yes' },
     h('p', { class: 'byline' }, who, h('time', { datetime: at, title: dateAndTime(at) }, time(at))),
     h('div', { class: 'file' }, picture,
       h('div', { class: 'stack' }, name, state, progress),
-      h('div', { class: 'row' }, accept, save, decline, cancel, remove)))
+      h('div', { class: 'row' }, accept, save, decline, resume, choose, again, pause, cancel, remove)))
 
   /** What is only here is asked about; what failed, or went out, is a line of the list. */
   async function askToRemove() {
@@ -74,6 +80,10 @@ export function fileCard(home, room, { key, at, isMine }) {
       show(save, isHere)
       set(save, 'href', address(resource))
       set(save, 'download', resource.name)
+      const isUploading = home.canAct && isMine && standing === 'uploading'
+      show(pause, isUploading && upload?.isPaused === false)
+      show(resume, isUploading && upload?.isPaused === true)
+      show(choose, isUploading && !upload)
       show(cancel, home.canAct && isUnderWay)
       show(remove, home.canAct && !isUnderWay && standing !== 'offered')
     },
@@ -93,7 +103,9 @@ function words(resource, upload) {
   const isMine = resource.direction === 'outgoing'
   const state = (key) => joined(whole, t(`file.${key}`))
   switch (resource.state) {
-    case 'uploading': return upload ? t('file.uploading', { size: sizeOf(upload.sent, resource.size) }) : t('file.abandoned')
+    case 'uploading':
+      if (!upload) return t('file.abandoned', { size: sizeOf(resource.uploaded ?? 0, resource.size) })
+      return t(upload.isPaused ? 'file.paused' : 'file.uploading', { size: sizeOf(upload.sent, resource.size) })
     case 'offered': return whole
     case 'transferring':
       if (isMine && resource.bytes === 0) return joined(whole, t('file.waiting', { name: resource.displayName }))

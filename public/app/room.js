@@ -32,6 +32,8 @@ export class Room {
     this.members = follow('members')
     this.messages = follow('messages')
     this.resources = follow('resources')
+    this.comparisons = follow('comparisons')
+    this.certificates = follow('certificates')
     this.datagrams = home.gateway.datagrams(id)
     this.datagrams.addEventListener('datagram', ({ message }) => {
       this.#passing = [...this.#passing, message].slice(-passingMax)
@@ -40,7 +42,8 @@ export class Room {
   }
 
   close() {
-    for (const collection of [this.members, this.messages, this.resources, this.datagrams]) collection.close()
+    const { members, messages, resources, comparisons, certificates, datagrams } = this
+    for (const collection of [members, messages, resources, comparisons, certificates, datagrams]) collection.close()
   }
 
   /** One for each peer: whoever came back is a new member of the same peer. */
@@ -115,7 +118,7 @@ export class Room {
 
   #makeTimeline() {
     this.#timelineEvents = this.home.events.items
-    const entries = [...this.#happenings(), ...this.#files(), ...this.#said()]
+    const entries = [...this.#happenings(), ...this.files, ...this.#said()]
     entries.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
     for (const message of this.#unsent.values()) {
       if (!this.messages.get(message.id)) entries.push({ kind: 'message', key: message.id, isMine: true, ...message })
@@ -135,7 +138,8 @@ export class Room {
     })))
   }
 
-  #files() {
+  /** As entries, in the order in which they were sent. */
+  get files() {
     return this.resources.items.map((resource) => this.#entry(resource, () => ({
       kind: 'file', key: resource.id, at: resource.createdAt, isMine: resource.direction === 'outgoing', resource,
     })))

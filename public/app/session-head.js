@@ -4,6 +4,7 @@ import { avatar } from './avatar.js'
 import { h, icon, list, say, set, show } from './dom.js'
 import { verified } from './icons.js'
 import { ask } from './question.js'
+import { sessionFiles } from './session-files.js'
 import { t } from './texts.js'
 import { memberState, names } from './words.js'
 
@@ -41,10 +42,18 @@ export function sessionHead(home) {
   const drawRooms = list(rooms, tab)
   const heading = h('h2', { class: 'cut' })
   const count = h('span', { class: 'hint' })
-  const fold = h('button', { class: 'quiet', 'aria-expanded': 'false', 'aria-controls': 'members', onclick: () => {
-    show(panel, panel.hidden)
-    set(fold, 'aria-expanded', String(!panel.hidden))
-  } }, t('members.title'))
+  /** Which of the panels below the head is open: 'members', 'files', or none. */
+  let opened = null
+  const panelButton = (name) => h('button', {
+    class: 'quiet', 'aria-expanded': 'false', 'aria-controls': name, onclick: () => {
+      opened = opened === name ? null : name
+      update()
+    },
+  })
+  const fold = panelButton('members')
+  const foldFiles = panelButton('files')
+  say(fold, t('members.title'))
+  const files = sessionFiles(home)
   const members = h('ul', { class: 'people' })
   const drawMembers = list(members, (one) => member(home, one))
   const none = h('p', { class: 'empty' }, t('members.none'))
@@ -55,9 +64,9 @@ export function sessionHead(home) {
   const more = h('div', { class: 'row wrap end' }, lock, h('span', { class: 'grow' }),
     h('button', { class: 'quiet', onclick: () => leave(home) }, t('leave.button')),
     h('button', { onclick: () => home.attempt(() => home.openSession()) }, t('session.new')))
-  const panel = h('div', { id: 'members', class: 'members', hidden: true }, members, none, more)
+  const panel = h('div', { id: 'members', class: 'panel', hidden: true }, members, none, more)
   const element = h('header', { class: 'roomhead' }, rooms,
-    h('div', { class: 'row' }, h('div', { class: 'grow stack' }, heading, count), fold), panel)
+    h('div', { class: 'row' }, h('div', { class: 'grow stack' }, heading, count), foldFiles, fold), panel, files.element)
 
   function update() {
     const { room } = home
@@ -67,8 +76,18 @@ export function sessionHead(home) {
     if (!room) {
       say(heading, t(home.canAct ? 'session.title' : 'session.none'))
       say(count, '')
-      return show(panel, false)
+      opened = null
     }
+    for (const [name, button, element] of [['members', fold, panel], ['files', foldFiles, files.element]]) {
+      show(element, opened === name)
+      set(button, 'aria-expanded', String(opened === name))
+    }
+    if (!room) return
+    const fileCount = room.resources.items.length
+    if (fileCount === 0 && opened === 'files') opened = null
+    show(foldFiles, fileCount > 0)
+    say(foldFiles, t('count.files', { count: fileCount }))
+    files.update(room)
     say(heading, title(room))
     const there = room.connected.length
     const state = there === 0 ? t('session.empty') : t('session.connected', { count: there })
@@ -104,6 +123,8 @@ function member(home, { id }) {
   const mark = h('span', { class: 'mark', role: 'img', 'aria-label': t('verified'), title: t('verified') }, icon(verified))
   const state = h('span', { class: 'hint' })
   const remove = h('button', { class: 'quiet', onclick: askToRemove }, t('remove'))
+  const verify = h('button', { class: 'quiet', onclick: () => home.attempt(
+    () => home.gateway.post(`${home.room.path}/comparisons`, { member: id })) }, t('compare.verify'))
 
   async function askToRemove() {
     const { path, members } = home.room
@@ -117,12 +138,14 @@ function member(home, { id }) {
 
   return {
     element: h('li', {}, h('div', { class: 'row' }, picture.element,
-      h('div', { class: 'grow stack' }, h('div', { class: 'row tight' }, name, mark), state), remove)),
+      h('div', { class: 'grow stack' }, h('div', { class: 'row tight' }, name, mark), state), verify, remove)),
     update(member) {
       picture.update(member.displayName, member.state === 'connected' && !member.suspended && !member.awaySince)
       say(name, member.displayName)
       show(mark, member.verified)
       say(state, memberState(member))
+      const isComparing = home.room?.comparisons.get(id) !== undefined
+      show(verify, home.canAct && member.state === 'connected' && !member.verified && !isComparing)
       show(remove, home.canAct && member.state !== 'notConnected')
     },
   }

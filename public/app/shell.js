@@ -10,6 +10,7 @@ import { nearby } from './nearby.js'
 import { notes } from './notes.js'
 import { profile } from './profile.js'
 import { t } from './texts.js'
+import { trust } from './trust.js'
 import { undoBar } from './undo.js'
 
 /** By their names in the address; the first one is where a page begins. */
@@ -22,7 +23,7 @@ export function shell(home, speak) {
   const openSession = () => { location.hash = 'sessions' }
   const parts = {
     top: notes(home), invitations: invitations(home, openSession), nearby: nearby(home, openSession), you: profile(home),
-    chat: chat(home), console: consolePage(home), gateway: gatewayPage(home, speak), undo: undoBar(home),
+    chat: chat(home), console: consolePage(home), gateway: gatewayPage(home, speak), trust: trust(home), undo: undoBar(home),
   }
   const state = h('span', { class: 'state', role: 'status' }, h('i', { class: 'dot' }), h('span'))
   const links = h('nav', { class: 'ways', 'aria-label': t('views.title') })
@@ -39,7 +40,7 @@ export function shell(home, speak) {
     links,
     parts.top.element,
     h('main', {}, people, h('div', { class: 'page' }, Object.values(pages))),
-    parts.undo.element, parts.invitations.element)
+    parts.undo.element, h('div', { class: 'overlay' }, parts.invitations.element, parts.trust.element))
 
   const here = () => (viewNames.includes(location.hash.slice(1)) ? location.hash.slice(1) : viewNames[0])
 
