@@ -5,22 +5,16 @@ internal import Glibc
 enum SystemCalls {
   typealias Open = @convention(c) (UnsafePointer<CChar>?, CInt, CInt) -> CInt
   typealias Read = @convention(c) (CInt, UnsafeMutableRawPointer?, Int, off_t) -> Int
-  typealias Write = @convention(c) (CInt, UnsafeRawPointer?, Int, off_t) -> Int
 
-  /// Replaces the system calls, once, for each file that is opened later. Another build of SQLite may read and write in
-  /// another way: then it stays unchanged.
+  /// Replaces the system calls, once, for each file that is opened later. Another build of SQLite may read in another
+  /// way: then it stays unchanged.
   static let install: Void = {
     guard let system, let set = system.pointee.xSetSystemCall, systemOpen != nil else { return }
-    let (open, read, write): (Open, Read, Write) = (openToRead, readAhead, writeBuffered)
-    guard has("pread64"), has("pwrite64") else { return }
+    let (open, read): (Open, Read) = (openToRead, readAhead)
+    guard system.pointee.xGetSystemCall?(system, "pread64") != nil else { return }
     _ = set(system, "open", unsafeBitCast(open, to: sqlite3_syscall_ptr.self))
     _ = set(system, "pread64", unsafeBitCast(read, to: sqlite3_syscall_ptr.self))
-    _ = set(system, "pwrite64", unsafeBitCast(write, to: sqlite3_syscall_ptr.self))
   }()
-
-  private static func has(_ name: String) -> Bool {
-    system.flatMap { $0.pointee.xGetSystemCall($0, name) } != nil
-  }
 
   private static var system: UnsafeMutablePointer<sqlite3_vfs>? { sqlite3_vfs_find("unix") }
   /// SQLite's original call.
@@ -37,11 +31,5 @@ private func openToRead(_ path: UnsafePointer<CChar>?, _ flags: CInt, _ mode: CI
 }
 
 private func readAhead(_ file: CInt, _ bytes: UnsafeMutableRawPointer?, _ count: Int, _ offset: off_t) -> Int {
-  if let frames = LogFrameBuffer.ofThisThread, !frames.flush() { return -1 }
-  return ReadAhead.read(file, bytes, count, offset)
-}
-
-private func writeBuffered(_ file: CInt, _ bytes: UnsafeRawPointer?, _ count: Int, _ offset: off_t) -> Int {
-  guard let frames = LogFrameBuffer.ofThisThread else { return pwrite(file, bytes, count, offset) }
-  return frames.write(file, UnsafeRawBufferPointer(start: bytes, count: count), at: offset)
+  ReadAhead.read(file, bytes, count, offset)
 }

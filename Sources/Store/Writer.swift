@@ -35,7 +35,6 @@ public actor Writer {
   nonisolated private let reactor: Reactor
   nonisolated private let queue = Mutex(Queue())
   private var database: Database?
-  private let frames = LogFrameBuffer()
   private let checkpointer: Checkpointer
   private let logPagesMax: Int
   private var isCheckpointing = false
@@ -176,9 +175,7 @@ public actor Writer {
       let before = database.totalChanges
       for request in batch { try request.body(database) }
       isWritten = true
-      try database.commit(changedSince: before) { () throws(StoreError) in
-        try frames.buffer { () throws(StoreError) in try database.run("COMMIT") }
-      }
+      try database.commit(changedSince: before) { () throws(StoreError) in try database.run("COMMIT") }
       meter.countCommit(in: ContinuousClock.now - began)
     } catch {
       // An error that a body throws is no failure of the disk.
