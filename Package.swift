@@ -50,7 +50,8 @@ let package = Package(
     .target(
       name: "Media", dependencies: ["CAvahi", "CHash", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
     .target(
-      name: "Nearby", dependencies: ["Engine", "Media", "Notation", "Reactor", "Store", "Wire"], swiftSettings: library),
+      name: "Nearby", dependencies: ["Engine", "Media", "Notation", "Reactor", "Store", "Wire"],
+      swiftSettings: library),
     .target(
       name: "Web", dependencies: ["CMicroHTTPD", "CReceive", "CZlib", "Media", "Notation", "Reactor"],
       swiftSettings: house),
@@ -74,18 +75,22 @@ let package = Package(
     .testTarget(
       name: "DiscoveryTests", dependencies: ["CLinux", "Media", "Reactor", "Wire", "lab-rig"], swiftSettings: house),
     .target(name: "BuiltProgram", path: "Tests/BuiltProgram", swiftSettings: house),
+    .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: house),
     .target(name: "PowerCut", dependencies: ["CSQLite"], path: "Tests/PowerCut", swiftSettings: house),
     .executableTarget(
       name: "store-writer", dependencies: ["Store"], path: "Tests/StoreTests/Program", swiftSettings: house),
     .testTarget(
-      name: "StoreTests", dependencies: ["BuiltProgram", "PowerCut", "Store", "store-writer"], exclude: ["Program"],
+      name: "StoreTests", dependencies: ["BuiltProgram", "PowerCut", "Store", "TestKit", "store-writer"],
+      exclude: ["Program"],
       swiftSettings: house),
     .testTarget(
-      name: "NearbyTests", dependencies: ["Engine", "Media", "Nearby", "Reactor", "Store", "Wire"], swiftSettings: house
-    ),
+      name: "NearbyTests", dependencies: ["Engine", "Media", "Nearby", "Reactor", "Store", "TestKit", "Wire"],
+      swiftSettings: house),
     .testTarget(
       name: "VicinityTests",
-      dependencies: ["BuiltProgram", "Gateway", "Media", "Nearby", "Notation", "Reactor", "Store", "vicinity"],
+      dependencies: [
+        "BuiltProgram", "Gateway", "Media", "Nearby", "Notation", "Reactor", "Store", "TestKit", "vicinity",
+      ],
       swiftSettings: house),
     .executableTarget(
       name: "first-contact", dependencies: ["Engine", "Media", "Reactor", "Wire"], path: "Tests/FirstContact/Program",
@@ -106,7 +111,7 @@ let package = Package(
       name: "GatewayTests",
       dependencies: [
         "CMicroHTTPD", "COpenSSL", "CZlib", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store",
-        "Web",
+        "TestKit", "Web",
       ],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Store
+internal import TestKit
 internal import Testing
 
 @testable internal import Gateway

@@ -1,4 +1,5 @@
 internal import Nearby
+internal import TestKit
 internal import Testing
 
 @testable internal import Gateway

@@ -1,5 +1,6 @@
 internal import Engine
 internal import Media
+internal import TestKit
 internal import Testing
 internal import Wire
 

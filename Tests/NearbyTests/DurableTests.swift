@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Nearby
+import TestKit
 import Testing
 
 @Suite("A host with a store", .serialized, .timeLimit(.minutes(3)))

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Media
+import TestKit
 
 /// Certificates made by the `openssl` command.
 enum Fixture {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Media
+import TestKit
 import Testing
 import Wire
 

@@ -1,5 +1,6 @@
 import Glibc
 import Media
+import TestKit
 import Testing
 import Wire
 

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Glibc
 internal import Nearby
+internal import TestKit
 internal import Testing
 
 @Suite("Two hosts on one loopback", .timeLimit(.minutes(3)))

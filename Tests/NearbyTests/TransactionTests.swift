@@ -2,6 +2,7 @@ import Media
 import Reactor
 import Store
 import Synchronization
+import TestKit
 import Testing
 import Wire
 

@@ -1,4 +1,5 @@
 import Glibc
+import TestKit
 import Testing
 
 @testable import Store

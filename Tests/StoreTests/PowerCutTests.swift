@@ -1,5 +1,6 @@
 import PowerCut
 import Synchronization
+import TestKit
 import Testing
 
 @testable import Store

@@ -1,6 +1,7 @@
 import Glibc
 import PowerCut
 import Synchronization
+import TestKit
 import Testing
 
 @testable import Store

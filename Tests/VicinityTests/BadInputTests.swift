@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import TestKit
 import Testing
 
 @testable import vicinity
@@ -110,12 +111,12 @@ import Testing
     let folder = TemporaryFolder()
     let good = try folder.makeIdentity(password: "workshop")
     let path = folder.path
-    _ = try folder.write([], to: "empty.p12")
-    _ = try folder.write((0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 37) }, to: "garbage.p12")
-    _ = try folder.write(Array(good.prefix(good.count / 2)), to: "half.p12")
-    _ = try folder.write([UInt8](repeating: 0x30, count: 3 << 20), to: "large.p12")
-    _ = try folder.write([UInt8](repeating: 0x30, count: 1 << 20), to: "long.p12")
-    _ = try folder.write(Array("workshop\n".utf8), to: "password")
+    try folder.write([], to: "empty.p12")
+    try folder.write((0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 37) }, to: "garbage.p12")
+    try folder.write(Array(good.prefix(good.count / 2)), to: "half.p12")
+    try folder.write([UInt8](repeating: 0x30, count: 3 << 20), to: "large.p12")
+    try folder.write([UInt8](repeating: 0x30, count: 1 << 20), to: "long.p12")
+    try folder.write(Array("workshop\n".utf8), to: "password")
     mkfifo(path + "/pipe.p12", 0o600)
     for (name, parts) in [
       ("missing.p12", ("There is no file \(path)/missing.p12", "look whether its name")),
@@ -147,6 +148,6 @@ extension TemporaryFolder {
       """
     let program = try Program(["-ec", script], in: path, running: "/bin/sh")
     #expect(try program.ended() == 0, "\(program.err)")
-    return bytes(of: "good.p12") ?? []
+    return bytes(of: "good.p12")
   }
 }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Notation
 import Reactor
+import TestKit
 import Testing
 
 @testable import vicinity
@@ -82,7 +83,7 @@ import Testing
       subjectKeyIdentifier = none
       authorityKeyIdentifier = none
       """
-    _ = try folder.write(Array(extensions.utf8), to: "extensions")
+    try folder.write(Array(extensions.utf8), to: "extensions")
     let openssl = "/usr/bin/openssl"
     for name in ["a", "s"] {
       _ = try run(openssl, "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "\(name).key")
@@ -96,7 +97,7 @@ import Testing
       openssl, "x509", "-req", "-in", "s.csr", "-CA", "a.crt", "-CAkey", "a.key", "-CAcreateserial", "-days", "397",
       "-extfile", "extensions", "-extensions", "server", "-out", "s.crt")
     for (name, file) in [("a", "authority"), ("s", "server")] {
-      let bytes = try #require(folder.bytes(of: "\(name).crt")) + #require(folder.bytes(of: "\(name).key"))
+      let bytes = folder.bytes(of: "\(name).crt") + folder.bytes(of: "\(name).key")
       chmod(try folder.write(bytes, to: "gateway/\(file).pem"), 0o600)
     }
     #expect(try run(openssl, "verify", "-CAfile", "a.crt", "s.crt").contains("OK"))

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import TestKit
 import Testing
 
 @testable import vicinity
@@ -46,7 +47,7 @@ import Testing
 
   @Test func `bash completes commands, options, choices, files and folders`() throws {
     let folder = TemporaryFolder()
-    _ = try folder.write([], to: "photo one.jpg")
+    try folder.write([], to: "photo one.jpg")
     #expect(mkdir("\(folder.path)/photos", 0o700) == 0)
     #expect(try offers(["br"], folder) == ["browse"])
     #expect(try offers([""], folder).isSuperset(of: Syntax.vicinity.commands.map(\.name)))
@@ -88,7 +89,7 @@ import Testing
 
   @Test func `fish completes commands, options, choices and files`() throws {
     let folder = TemporaryFolder()
-    _ = try folder.write([], to: "photo one.jpg")
+    try folder.write([], to: "photo one.jpg")
     let path = try script(.fish, in: folder)
     for (typed, offers) in [
       ("br", ["browse"]), ("browse --js", ["--json"]), ("browse --discovery ", ["avahi", "none", "static"]),

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Gateway
 import Notation
+import TestKit
 import Testing
 
 @testable import vicinity

@@ -1,5 +1,6 @@
 import Glibc
 import Notation
+import TestKit
 import Testing
 
 import struct Reactor.SocketAddress
@@ -153,7 +154,7 @@ import struct Reactor.SocketAddress
     throws
   {
     let folder = TemporaryFolder()
-    _ = try folder.write(Array("garbage\n".utf8), to: "keys")
+    try folder.write(Array("garbage\n".utf8), to: "keys")
     chmod("\(folder.path)/keys", 0o600)
     let look = { (folder: TemporaryFolder) in
       try Program.run(

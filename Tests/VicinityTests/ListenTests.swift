@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Notation
 import Reactor
+import TestKit
 import Testing
 
 @testable import Nearby
@@ -168,11 +169,11 @@ import Testing
     let port = try Self.port(of: JSON(parsing: gateway.line("\"serving\"")))
     let shown = try #require(try JSON(parsing: gateway.line("\"pairingCode\""))["code"]?.text)
     let deadline = ContinuousClock.now + .seconds(20)
-    while folder.bytes(of: "opened") == nil, ContinuousClock.now < deadline { sched_yield() }
+    while !folder.has("opened"), ContinuousClock.now < deadline { sched_yield() }
     let page = "\(folder.path)/gateway/open.html"
-    #expect(folder.bytes(of: "opened").map { String(decoding: $0, as: UTF8.self) } == page + "\n")
+    #expect(folder.text(of: "opened") == page + "\n")
     #expect(try FileManager.default.attributesOfItem(atPath: page)[.posixPermissions] as? Int == 0o600)
-    let html = String(decoding: try #require(folder.bytes(of: "gateway/open.html")), as: UTF8.self)
+    let html = folder.text(of: "gateway/open.html")
     let codes = html.matches(of: ##/#code=([A-Z0-9]{4}-[A-Z0-9]{4})"/##).map { String($0.output.1) }
     let code = try #require(codes.first)
     #expect(code != shown && html.contains("url=http://localhost:\(port)/#code=\(code)"))

@@ -2,6 +2,7 @@ import BuiltProgram
 import FoundationEssentials
 import Glibc
 import Notation
+import TestKit
 import Testing
 
 @testable import Nearby
@@ -89,7 +90,7 @@ import Testing
     try ada.upload(file, to: "\(ada.path)/resources/\(resource["id"]?.text ?? "")/content")
     let received = try ben.wait(in: "\(ben.path)/resources") { $0["state"] == "complete" }
     try ben.download(received["content"]?.text ?? "", to: "\(folder.path)/copy")
-    #expect(folder.bytes(of: "copy")?.count == 3_000_000)
+    #expect(folder.bytes(of: "copy").count == 3_000_000)
     _ = try ada.ask("GET", "/v1/gateway/diagnostics")
     try ada.download("/metrics", to: "\(folder.path)/metrics")
     let place = "\(folder.path)/ada"
@@ -109,7 +110,7 @@ import Testing
     let line = try folder.write(Array(Self.text("packaging/vicinity.sysusers").utf8), to: "vicinity.conf")
     let made = try Self.run("systemd-sysusers", ["--root", folder.path, line])
     #expect(made.code == 0, "\(made.said)")
-    let users = String(decoding: folder.bytes(of: "etc/passwd") ?? [], as: UTF8.self)
+    let users = folder.text(of: "etc/passwd")
     #expect(users.contains("vicinity:") && users.contains(":/var/lib/vicinity:"), "\(users)")
     #expect(try Self.text("packaging/vicinity.service").contains("\nUser=vicinity\nGroup=vicinity\n"))
   }

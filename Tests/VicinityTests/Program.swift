@@ -309,26 +309,3 @@ extension Program {
     }
   }
 }
-
-/// A folder that is gone with its owner.
-final class TemporaryFolder {
-  let path: String
-
-  init() {
-    var template = Array("/tmp/vicinity-test-XXXXXX".utf8CString)
-    path = mkdtemp(&template).map { String(cString: $0) } ?? "/tmp"
-  }
-
-  deinit {
-    try? FileManager.default.removeItem(atPath: path)
-  }
-
-  func write(_ bytes: [UInt8], to name: String) throws -> String {
-    try Data(bytes).write(to: URL(filePath: "\(path)/\(name)"))
-    return "\(path)/\(name)"
-  }
-
-  func bytes(of name: String) -> [UInt8]? {
-    (try? Data(contentsOf: URL(filePath: "\(path)/\(name)"))).map { Array($0) }
-  }
-}

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Notation
 import Reactor
+import TestKit
 import Testing
 
 @testable import vicinity

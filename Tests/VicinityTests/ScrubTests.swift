@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Notation
+import TestKit
 import Testing
 
 /// What a gateway in a process of its own says of damage on its disk.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Notation
+import TestKit
 import Testing
 
 @testable import Nearby
@@ -62,7 +63,7 @@ import Testing
       Self.arguments(folder), .noInput, in: folder.path,
       through: ["python3", "-c", opener, "\(folder.path)/port", "\(hasDatagrams)"])
     let serving = try JSON(parsing: gateway.line("\"serving\""))
-    let port = String(decoding: try #require(folder.bytes(of: "port")), as: UTF8.self)
+    let port = folder.text(of: "port")
     let addresses = (serving["addresses"]?.list ?? []).compactMap(\.text)
     #expect(!addresses.isEmpty && addresses.allSatisfy { $0.hasSuffix(":\(port)") }, "\(serving.line)")
     for host in ["127.0.0.1", "[::1]"] {

@@ -1,4 +1,5 @@
 import Glibc
+import TestKit
 import Testing
 
 @testable import vicinity
@@ -154,7 +155,7 @@ import Testing
     )
     #expect(hasStream)
     #expect(hasFile)
-    #expect(folder.bytes(of: "in/empty") == [])
+    #expect(folder.has("in/empty") && folder.bytes(of: "in/empty").isEmpty)
     #expect(ada.err.contains("Bob: soup\\u{1b}[31m"))
     #expect(bob.out.isEmpty)
   }

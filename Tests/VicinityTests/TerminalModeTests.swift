@@ -1,5 +1,6 @@
 import BuiltProgram
 import Glibc
+import TestKit
 import Testing
 
 @testable import vicinity

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Reactor
+import TestKit
 import Testing
 
 @testable import vicinity
