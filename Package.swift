@@ -39,18 +39,20 @@ let package = Package(
     .target(name: "CReceive"),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
+    .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(name: "CWebSockets", pkgConfig: "libwebsockets", providers: [.apt(["libwebsockets-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "Reactor", dependencies: ["CLinux"], swiftSettings: house),
+    .target(name: "DBus", dependencies: ["CDBus", "Reactor"], swiftSettings: house),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "Store", dependencies: ["CSQLite", "Reactor"], swiftSettings: house),
     .target(
       name: "Media", dependencies: ["CAvahi", "CHash", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
     .target(
-      name: "Nearby", dependencies: ["Engine", "Media", "Notation", "Reactor", "Store", "Wire"],
+      name: "Nearby", dependencies: ["DBus", "Engine", "Media", "Notation", "Reactor", "Store", "Wire"],
       swiftSettings: library),
     .target(
       name: "Web", dependencies: ["CMicroHTTPD", "CReceive", "CZlib", "Media", "Notation", "Reactor"],
@@ -66,6 +68,7 @@ let package = Package(
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
+    .testTarget(name: "DBusTests", dependencies: ["DBus", "Reactor", "TestKit"], swiftSettings: house),
     .testTarget(
       name: "MediaTests", dependencies: ["CHash", "COpenSSL", "Engine", "Media", "Reactor", "Wire"],
       swiftSettings: house),

@@ -4,7 +4,7 @@ enum ArrowRules {
   /// system modules, whose names are a C and a capital, are below all of them.
   static let layers: [Set<String>] = [
     ["Notation", "Reactor", "Wire"],
-    ["Engine"],
+    ["DBus", "Engine"],
     ["Media", "Simulator", "Store"],
     ["Nearby", "Web", "simulate"],
     ["MultipeerConnectivity"],

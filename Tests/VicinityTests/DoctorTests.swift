@@ -3,6 +3,7 @@ import Notation
 import TestKit
 import Testing
 
+import class Reactor.Reactor
 import struct Reactor.SocketAddress
 
 @testable import Nearby
@@ -194,7 +195,7 @@ import struct Reactor.SocketAddress
     let container = Confinement(container: "docker")
     #expect(try cure(ENOENT, container).contains(#"volumes: ["/run/dbus:/run/dbus:ro"]"#))
     #expect(try cure(ENOENT, Confinement()).contains("BindReadOnlyPaths=/run/dbus"))
-    for code in [EACCES, EPERM, EPROTO] {
+    for code in [EACCES, EPERM] {
       #expect(try cure(code, container).contains(#"user: "65534:65534""#))
       #expect(try cure(code, Confinement()).contains("/etc/dbus-1/system.d"))
     }
@@ -227,44 +228,54 @@ import struct Reactor.SocketAddress
 
   // MARK: D-Bus
 
-  @Test func `A call to the bus is written as its specification says`() {
-    let bytes = BusMessage.encode(
-      serial: 1, to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
-      member: "Hello", [])
-    let text: (String) -> [UInt8] = { [UInt8($0.utf8.count), 0, 0, 0] + Array($0.utf8) + [0] }
-    let path: [UInt8] = [1, 1, 0x6F, 0] + text("/org/freedesktop/DBus") + [0, 0]
-    let interface: [UInt8] = [2, 1, 0x73, 0] + text("org.freedesktop.DBus") + [0, 0, 0]
-    let member: [UInt8] = [3, 1, 0x73, 0] + text("Hello") + [0, 0]
-    let destination: [UInt8] = [6, 1, 0x73, 0] + text("org.freedesktop.DBus") + [0, 0, 0]
-    #expect(bytes == [0x6C, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 109, 0, 0, 0] + path + interface + member + destination)
+  @Test func `A bus that is missing, silent or closed to this user is told apart, and soon`() async throws {
+    let folder = TemporaryFolder()
+    let path = "\(folder.path)/a bus"
+    func code() async -> CInt? { await BusReport.gather(from: path).failure?.code }
+    #expect(await code() == ENOENT)
+    let socket = try listener(at: path)
+    defer { close(socket) }
+    #expect(await code() == ECONNREFUSED)
+    #expect(listen(socket, 4) == 0)
+    let start = ContinuousClock.now
+    #expect(await code() == ETIMEDOUT)
+    #expect((.seconds(1) ... .seconds(10)).contains(ContinuousClock.now - start))
   }
 
-  /// An answer of the bus, which has no field but the number of the call.
-  private func answer(to serial: UInt8, type: UInt8 = 2, body: [UInt8]) -> [UInt8] {
-    [0x6C, type, 1, 1, UInt8(body.count), 0, 0, 0, 9, 0, 0, 0, 8, 0, 0, 0, 5, 1, 0x75, 0, serial, 0, 0, 0] + body
-  }
-
-  @Test func `Answers of the bus are read, whatever comes between and however it comes apart`() {
-    let signal: [UInt8] = answer(to: 7, type: 4, body: [1, 2, 3])
-    let bytes = signal + answer(to: 7, body: [1, 0, 0, 0])
-    for count in 0..<bytes.count { #expect(BusMessage.answer(to: 7, in: Array(bytes[..<count])) == nil) }
-    #expect(BusMessage.answer(to: 7, in: bytes)?.0 == .returned([1, 0, 0, 0]))
-    #expect(BusMessage.answer(to: 7, in: bytes)?.1 == bytes.count)
-    #expect(BusMessage.answer(to: 8, in: bytes) == nil)
-    #expect(BusMessage.text([2, 0, 0, 0, 0x68, 0x69, 0]) == "hi")
-    #expect(BusMessage.text([9, 0, 0, 0, 0x68]) == nil)
-  }
-
-  @Test func `Garbage from the bus is no answer`() {
-    var state: UInt64 = 3
-    for _ in 0..<20_000 {
-      var bytes = answer(to: 1, body: [1, 0, 0, 0])
-      for _ in 0..<3 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        bytes[Int(state >> 33) % bytes.count] = UInt8(truncatingIfNeeded: state >> 50)
-      }
-      _ = BusMessage.answer(to: 1, in: bytes)
+  @Test(arguments: ["", "REJECTED EXTERNAL\r\n", "OK 0123456789abcdef0123456789abcdef\r\n"])
+  func `A bus that disconnects refuses this user, whatever it said before`(_ answer: String) async throws {
+    let folder = TemporaryFolder()
+    let path = "\(folder.path)/bus"
+    let socket = try listener(at: path)
+    defer { close(socket) }
+    #expect(listen(socket, 4) == 0)
+    // On a thread of its own, since it waits.
+    let bus = try Reactor()
+    bus.start()
+    defer { bus.stop() }
+    bus.post {
+      let client = Glibc.accept(socket, nil, nil)
+      var bytes = [UInt8](repeating: 0, count: 4_096)
+      _ = read(client, &bytes, bytes.count)
+      _ = write(client, answer, answer.utf8.count)
+      if answer.utf8.count > 20 { _ = read(client, &bytes, bytes.count) }
+      close(client)
     }
+    #expect(await BusReport.gather(from: path).failure == .init(path: path, code: EACCES))
+  }
+
+  private func listener(at path: String) throws -> CInt {
+    let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let bound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(bound == 0)
+    return socket
   }
 
   // MARK: The network

@@ -16,11 +16,13 @@ extension Core {
     isDiagnosing = true
     defer { isDiagnosing = false }
     let port = UInt16(addresses.first?.split(separator: ":").last ?? "") ?? 0
+    let bus = await BusReport.gather()
     let (interfaces, first) = try await host.onDisk {
       let interfaces = CheckedInterface.all()
       return (
         interfaces,
-        DaemonCheck.findings(interfaces) + InterfaceCheck.findings(interfaces) + FirewallCheck.findings(linkPort: port)
+        DaemonCheck.findings(interfaces, bus) + InterfaceCheck.findings(interfaces)
+          + FirewallCheck.findings(linkPort: port, bus)
       )
     }
     let heard = await MulticastCheck.listen(on: interfaces, for: Self.listeningTime) { await pass($0) }

@@ -2,27 +2,23 @@ internal import Glibc
 
 /// Checks the discovery daemon, and the D-Bus over which it is asked.
 package enum DaemonCheck {
-  package static func findings(_ interfaces: [CheckedInterface]) -> [Finding] {
+  package static func findings(_ interfaces: [CheckedInterface], _ bus: BusReport) -> [Finding] {
     let confinement = Confinement.current(interfaces)
-    do throws(BusConnection.Failure) {
-      let bus = try BusConnection()
-      return [confinement.finding, Finding(.bus, .good, "The system's D-Bus answers at \(BusConnection.path).")]
-        + daemon(bus)
-    } catch {
+    if let failure = bus.failure {
       return [
-        confinement.finding, broken(error, confinement),
+        confinement.finding, broken(failure, confinement),
         Finding(.daemon, .unknown, "The Avahi daemon is asked over D-Bus, which does not answer."),
       ]
     }
+    return [confinement.finding, Finding(.bus, .good, "The system's D-Bus answers at \(bus.path).")] + daemon(bus.avahi)
   }
 
-  static func broken(_ failure: BusConnection.Failure, _ confinement: Confinement) -> Finding {
+  static func broken(_ failure: BusReport.Failure, _ confinement: Confinement) -> Finding {
     let why = String(cString: strerror(failure.code))
     switch failure.code {
     case ENOENT, ECONNREFUSED:
       return Finding(.bus, .bad, "There is no D-Bus at \(failure.path): \(why).", cure: confinement.missingBusCure)
-    // EPROTO: dbus-daemon closes the connection of a user whom it cannot look up.
-    case EACCES, EPERM, EPROTO:
+    case EACCES, EPERM:
       return Finding(
         .bus, .bad, "D-Bus does not let this user (\(geteuid())) in at \(failure.path).",
         cure: confinement.refusedBusCure)
@@ -32,10 +28,8 @@ package enum DaemonCheck {
     }
   }
 
-  private static let avahi = "org.freedesktop.Avahi"
-
-  private static func daemon(_ bus: BusConnection) -> [Finding] {
-    guard bus.hasOwner(avahi) else {
+  private static func daemon(_ avahi: BusReport.Avahi?) -> [Finding] {
+    guard let avahi else {
       return [
         Finding(
           .daemon, .bad, "The Avahi daemon, through which hosts find each other, does not run.",
@@ -43,15 +37,17 @@ package enum DaemonCheck {
         )
       ]
     }
-    let version = ask(bus, "GetVersionString").flatMap(BusMessage.text) ?? "Avahi of a version that it does not tell"
-    guard let state = ask(bus, "GetState").flatMap({ BusMessage.number($0, at: 0) }) else {
+    guard let state = avahi.state else {
       return [
         Finding(
           .daemon, .bad, "The Avahi daemon runs and does not answer.",
           cure: "Restart it: systemctl restart avahi-daemon; journalctl -u avahi-daemon says what it says itself.")
       ]
     }
-    return [finding(state: state, version) ?? named(bus, version)] + rivals()
+    let version = avahi.version ?? "Avahi of a version that it does not tell"
+    let name = avahi.hostName ?? "an unknown name"
+    let good = Finding(.daemon, .good, "\(version) runs, and this host is \(name).")
+    return [finding(state: state, version) ?? good] + rivals()
   }
 
   /// Nil where it is well. The numbers are `AvahiServerState`.
@@ -70,16 +66,6 @@ package enum DaemonCheck {
         .daemon, .bad, "\(version) runs and has failed.",
         cure: "journalctl -u avahi-daemon says why; then systemctl restart avahi-daemon.")
     }
-  }
-
-  private static func named(_ bus: BusConnection, _ version: String) -> Finding {
-    let name = ask(bus, "GetHostNameFqdn").flatMap(BusMessage.text) ?? "an unknown name"
-    return Finding(.daemon, .good, "\(version) runs, and this host is \(name).")
-  }
-
-  private static func ask(_ bus: BusConnection, _ question: String) -> [UInt8]? {
-    guard case .returned(let body) = bus.call(avahi, "/", "\(avahi).Server", question) else { return nil }
-    return body
   }
 
   /// Other programs that answer mDNS queries for this host.

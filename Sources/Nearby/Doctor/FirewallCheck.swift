@@ -3,8 +3,8 @@ internal import Glibc
 /// Checks whether this host's own packet filter lets its traffic in and out.
 package enum FirewallCheck {
   /// A port of 0 stands for one that is chosen at each start.
-  package static func findings(linkPort: UInt16) -> [Finding] {
-    let keepers = managers()
+  package static func findings(linkPort: UInt16, _ bus: BusReport) -> [Finding] {
+    let keepers = managers(bus)
     guard geteuid() == 0 else {
       return keepers + [
         Finding(
@@ -52,7 +52,7 @@ package enum FirewallCheck {
   }
 
   /// Programs that manage rules of their own.
-  private static func managers() -> [Finding] {
+  private static func managers(_ bus: BusReport) -> [Finding] {
     var findings: [Finding] = []
     let ufw = SystemFile.text(of: "/etc/ufw/ufw.conf") ?? ""
     if ufw.split(separator: "\n").contains("ENABLED=yes") {
@@ -61,21 +61,16 @@ package enum FirewallCheck {
           .firewall, .doubtful, "ufw is switched on: it lets discovery in by itself, and links only where it is told.",
           cure: "Choose a port with --port, such as 7777, and: ufw allow 7777."))
     }
-    if let bus = try? BusConnection(), bus.hasOwner(firewalld) { findings.append(zone(bus)) }
+    if let firewalld = bus.firewalld { findings.append(zone(firewalld)) }
     return findings
   }
 
-  private static let firewalld = "org.fedoraproject.FirewallD1"
-
-  /// The default zone's view of multicast DNS.
-  private static func zone(_ bus: BusConnection) -> Finding {
-    let answer = bus.call(
-      firewalld, "/org/fedoraproject/FirewallD1", "\(firewalld).zone", "queryService", ["", "mdns"])
+  private static func zone(_ firewalld: BusReport.Firewalld) -> Finding {
     let cure = "firewall-cmd --add-service=mdns; firewall-cmd --add-port=7777/tcp --add-port=7777/udp, and --port 7777."
-    guard case .returned(let body) = answer else {
+    guard let isOpen = firewalld.letsDiscoveryIn else {
       return Finding(.firewall, .doubtful, "firewalld runs, and does not tell this user what it lets in.", cure: cure)
     }
-    return BusMessage.number(body, at: 0) == 1
+    return isOpen
       ? Finding(.firewall, .good, "firewalld runs and lets discovery (mdns) in.")
       : Finding(.firewall, .bad, "firewalld runs and keeps discovery (mdns) out.", cure: cure)
   }

@@ -14,13 +14,14 @@ enum DoctorCommand {
       all += findings
     }
     let interfaces = CheckedInterface.all()
-    await tell(DaemonCheck.findings(interfaces))
+    let bus = await BusReport.gather()
+    await tell(DaemonCheck.findings(interfaces, bus))
     await tell(InterfaceCheck.findings(interfaces))
     async let met = HostCheck.findings(context, for: time)
     let heard = await MulticastCheck.listen(on: interfaces, for: time) { await context.eventThread.wait(for: $0) }
     await tell(MulticastCheck.findings(heard, interfaces, time: time))
     await tell(PortCheck.findings(port))
-    await tell(FirewallCheck.findings(linkPort: port))
+    await tell(FirewallCheck.findings(linkPort: port, bus))
     await tell(await IsolationCheck.findings(heard) { await context.eventThread.wait(for: $0) })
     await tell(try await met)
     await context.printer.report(.diagnosis(all))
