@@ -1,6 +1,6 @@
 import Wire
 
-/// Probing: whether hosts whose records are seen are still there, where no link shows it.
+/// Probing, the failure detector for hosts without a link: whether those whose records are seen are still there.
 ///
 /// Law: a host that dies is reported lost within 8 s and the travel time: its link is silent for 3 s, or it answered a
 /// probe up to 3 s before; then five probes in 4.5 s stay unanswered. At 10 % datagram loss a probe of a living host

@@ -7,7 +7,8 @@ struct Gate {
   private var allowance = Gate.burst
   private var counted: Instant
 
-  /// The rate limit is a token bucket; one invitation, its answer and a browse for every type fit many times over.
+  /// The rate limit (throttle) is a token bucket; one invitation, its answer and a browse for every type fit many times
+  /// over.
   private static let burst = 256
   private static let perSecond = 64
 

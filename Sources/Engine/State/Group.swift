@@ -27,7 +27,7 @@ final class Group {
   private(set) var members = OrderedDictionary<EndpointID, RemoteMember>()
   private var membersByPeer = OrderedDictionary<PeerID, [RemoteMember]>()
   var presences = OrderedDictionary<HostID, Presence>()
-  /// Endpoints that left, with their incarnation.
+  /// Tombstones: endpoints that left, with their incarnation, so that late introductions do not bring them back.
   private(set) var departed = OrderedDictionary<EndpointID, EndpointIncarnation>()
   /// Departed endpoints for which there was no room, with the rank that they lost: they still exist, and may come back
   /// to another.

@@ -1,7 +1,8 @@
 import Wire
 
 /// A round-robin queue of flows of one kind that have something to send and may. The endpoints take turns, and so do
-/// the flows of each: one chunk for each turn, so that many or large flows of one do not starve another's.
+/// the flows of each: one chunk for each turn, so that many or large flows of one do not starve another's: there is
+/// no head-of-line blocking.
 struct Lane<Flow: AnyObject>: ~Copyable {
   private final class Queue {
     let endpoint: EndpointID

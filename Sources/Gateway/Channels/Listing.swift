@@ -1,7 +1,7 @@
 internal import Notation
 internal import Web
 
-/// A client's query of a collection.
+/// A client's query of a collection: filters, pagination by cursors, and changes since a position.
 struct Listing: Sendable {
   static let pageDefault = 100
   static let pageMax = 1_000

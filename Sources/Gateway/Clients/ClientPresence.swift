@@ -5,9 +5,9 @@ internal import Web
 
 /// The presence of clients: the peers of an absent client are shown as away.
 ///
-/// A client is present while it has a WebSocket or a request under way, an event stream as well as an upload, and for
-/// `GatewayOptions.awayTime` after its last activity. Any activity makes it present again, at once. After a start of
-/// the gateway a client is absent until its first activity. The gateway's own peer is never away.
+/// Presence is a lease: a client is present while it has a WebSocket or a request under way, an event stream as well as
+/// an upload, and for `GatewayOptions.awayTime` after its last activity. Any activity makes it present again, at once.
+/// After a start of the gateway a client is absent until its first activity. The gateway's own peer is never away.
 final class ClientPresence {
   private unowned let core: Core
   private let reactor: Reactor

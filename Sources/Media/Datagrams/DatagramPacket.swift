@@ -7,8 +7,8 @@ enum DatagramPacket {
     case datagram = 4
   }
 
-  /// The size that every network carries unfragmented, after the headers of IPv6 and UDP (RFC 8200 §5), with something
-  /// to spare.
+  /// The path MTU is assumed, not measured: this is the size that every network carries unfragmented, after the headers
+  /// of IPv6 and UDP (RFC 8200 §5), with something to spare.
   static let bytesMax = 1_200
   /// Kind, the receiver's number, counter: sent in the clear and authenticated.
   static let headerBytes = 17

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Wire
 
-/// A cache of TLS tickets for quick handshakes: one of each host, each used once.
+/// A cache of TLS session tickets (session resumption), for quick handshakes: one of each host, each used once.
 ///
 /// Laws:
 /// - A ticket is stored under the host whose certificate its session carries, and is good for a dial of that host
