@@ -90,16 +90,16 @@ def install(machine, client, command, pair):
 
 def talk(machine, client):
     """A browser and a terminal, as in README's minute; there is no multicast here."""
-    client.join("Ann", "chat")
+    client.join("Ann", "adhoc")
     terminal = machine.start(
-        "vicinity", "chat", "chat", "--name", "Tom", "--keys", "ephemeral", "--discovery", "static", "--at", "127.0.0.1:7777")
+        "vicinity", "adhoc", "--name", "Tom", "--keys", "ephemeral", "--discovery", "static", "--at", "127.0.0.1:7777")
     until(client.is_connected, "a terminal is not connected with a browser")
     terminal.stdin.write("hello from a terminal\n")
     terminal.stdin.flush()
     until(lambda: "hello from a terminal" in client.bodies(), "a line of a terminal does not arrive in a browser")
     terminal.stdin.write("/quit\n")
     terminal.stdin.close()
-    expect(terminal.wait(PATIENCE_SECONDS) == 0, f"'vicinity chat' ended with {terminal.returncode}")
+    expect(terminal.wait(PATIENCE_SECONDS) == 0, f"'vicinity adhoc' ended with {terminal.returncode}")
 
 
 def check_service(machine, client):
