@@ -60,10 +60,10 @@ let package = Package(
     .executableTarget(name: "simulate", dependencies: ["Simulator"], swiftSettings: house),
     .target(name: "Notation", swiftSettings: core),
     .target(
-      name: "Gateway", dependencies: ["Media", "Nearby", "Notation", "Reactor", "Store", "Web"],
+      name: "Gateway", dependencies: ["CQREncode", "Media", "Nearby", "Notation", "Reactor", "Store", "Web"],
       swiftSettings: library),
     .executableTarget(
-      name: "vicinity", dependencies: ["CQREncode", "Gateway", "Nearby", "Notation"], swiftSettings: house),
+      name: "vicinity", dependencies: ["Gateway", "Nearby", "Notation"], swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),

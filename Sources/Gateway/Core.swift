@@ -98,6 +98,7 @@ final class Core {
   /// The number of files whose content was not what it had been before this start.
   var damagedFileCount = 0
   var scrub = ScrubFindings()
+  var metricHistory = MetricHistory()
   var exports: [ClientID: Export] = [:]
   /// Quota that is reserved for resources that are being made.
   var quotaReservations: [Quota: Int] = [:]

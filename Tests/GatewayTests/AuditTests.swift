@@ -64,7 +64,8 @@ struct AuditTests {
     for path in free {
       #expect(
         [
-          "/v1/gateway", "/v1/socket", "/v1/pairings", "/openapi.json", "/docs", "/problems", "/healthz", "/readyz",
+          "/v1/gateway", "/v1/qr-codes", "/v1/socket", "/v1/pairings", "/openapi.json", "/docs", "/problems",
+          "/healthz", "/readyz",
           "/metrics",
         ]
         .contains { path.hasPrefix($0) }, "\(path)")

@@ -38,6 +38,42 @@ struct OperationsTests {
     }
   }
 
+  @Test("The last hour of some metrics is kept, the oldest sample first, and operators are told")
+  func history() async throws {
+    try await atPlace { place in
+      let boss = try await place.client("operator")
+      let told = try await boss.get("/v1/gateway/history").json
+      #expect(told["times"]?.list?.count == 1 && told["series"]?["memoryBytes"]?.list?.count == 1)
+      #expect(try await place.client("member").get("/v1/gateway/history").status == 403)
+    }
+    var history = MetricHistory()
+    for number in 0..<MetricHistory.samplesMax + 3 {
+      history.add({ $0 == .requests ? number : 0 }, at: Timestamp(milliseconds: Int64(number)))
+    }
+    let requests = try #require(history.json["series"]?["requests"]?.list)
+    #expect(requests.first == 3 && requests.last == .number(MetricHistory.samplesMax + 2))
+    #expect(requests.count == MetricHistory.samplesMax && history.json["times"]?.list?.count == requests.count)
+  }
+
+  @Test("A text is drawn as a QR code, and nothing but its modules is in the image")
+  func qrCode() async throws {
+    try await atPlace { place in
+      let client = try await place.client()
+      let answer = try await client.post("/v1/qr-codes", ["text": "http://192.0.2.7:7777/#code=<script>"])
+      #expect(answer.status == 200 && answer["Content-Type"] == "image/svg+xml")
+      #expect(answer.text.hasPrefix("<svg ") && answer.text.hasSuffix("</svg>") && !answer.text.contains("script"))
+      // No end of a text for C is one here.
+      let (short, long) = (
+        try await client.post("/v1/qr-codes", ["text": "a"]), try await client.post("/v1/qr-codes", ["text": "a\0b"])
+      )
+      #expect(short.status == 200 && long.status == 200 && short.body != long.body)
+      #expect(try await client.post("/v1/qr-codes", ["text": ""]).json["field"] == "text")
+      #expect(
+        try await client.post("/v1/qr-codes", ["text": .text(String(repeating: "a", count: 513))]).json["limit"] == 512)
+      #expect(try await place.stranger.post("/v1/qr-codes", ["text": "a"]).status == 401)
+    }
+  }
+
   @Test("Requests, WebSockets, streams of events and what they carry are counted")
   func counted() async throws {
     try await atPlace { place in

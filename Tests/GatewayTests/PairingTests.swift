@@ -59,6 +59,34 @@ struct PairingTests {
     }
   }
 
+  @Test("A code for several clients lets in as many, is for guests only, and their tokens end when it ends")
+  func sharedCodes() async throws {
+    try await atPlace { place in
+      let boss = try await place.client("operator")
+      let wish: JSON = [
+        "role": "member", "scopes": ["sessions", "resources"], "seconds": 3_600, "uses": 2, "label": "Wall",
+      ]
+      let made = try await boss.make("/v1/pairing-codes", wish)
+      #expect(made.json["uses"] == 2 && made.json["label"] == "Wall")
+      let end = made.json["expiresAt"]?.text ?? ""
+      for left in [JSON.number(1), Optional<JSON>.none] {
+        let guest = try await place.stranger.post(
+          "/v1/pairings", ["code": made.json["code"] ?? .null, "name": "guest"])
+        #expect(guest.status == 201 && guest.json["scopes"] == ["sessions", "resources"])
+        // By two clocks, which are read one after the other.
+        #expect(guest.json["expiresAt"]?.text?.prefix(15) == end.prefix(15), "\(guest.text) \(end)")
+        #expect(try await boss.get(made["Location"] ?? "").json["uses"] == left)
+      }
+      let late = try await place.stranger.post("/v1/pairings", ["code": made.json["code"] ?? .null])
+      #expect(late.status == 403 && late.json["rule"] == "pairingCode")
+      for uses: JSON in [0, 1_001] {
+        #expect(try await boss.post("/v1/pairing-codes", ["uses": uses]).json["field"] == "uses")
+      }
+      let admin = try await place.client("admin")
+      #expect(try await admin.post("/v1/pairing-codes", ["role": "operator", "uses": 2]).json["field"] == "uses")
+    }
+  }
+
   @Test("Who guesses waits, and keeps out neither another address nor the machine itself, and no code is lost by it")
   func guessing() async throws {
     try await atPlace({ $0.trustedProxies = ["127.0.0.1"] }) { place in

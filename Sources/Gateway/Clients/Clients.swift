@@ -52,6 +52,12 @@ final class Clients {
     let scopes: Scopes
     /// Nil for a code that was made on the machine itself.
     let maker: ClientID?
+    /// The purpose of the code, in the words of its maker.
+    let label: String?
+    /// How many clients may still be paired by it.
+    fileprivate(set) var usesLeft: Int
+    /// Whether it is for several clients, whose tokens end when it ends.
+    let isShared: Bool
     /// The end as people see it; setting the machine's clock does not change the time that is left.
     let expiresAt: Timestamp
     fileprivate let end: Instant
@@ -187,7 +193,8 @@ final class Clients {
   }
 
   func makeCode(
-    _ role: Role, _ scopes: Scopes = .all, lasting time: Duration?, for maker: ClientID?
+    _ role: Role, _ scopes: Scopes = .all, lasting time: Duration?, uses: Int = 1, label: String? = nil,
+    for maker: ClientID?
   ) throws(Problem) -> Code {
     dropOldCodes()
     guard codes.count < limits.codesMax else {
@@ -198,8 +205,8 @@ final class Clients {
     }
     let left = time ?? limits.codeTime
     let code = Code(
-      id: Secrets.id(), text: Secrets.pairingCode(), role: role, scopes: scopes, maker: maker,
-      expiresAt: clock() + left, end: steadyClock() + left)
+      id: Secrets.id(), text: Secrets.pairingCode(), role: role, scopes: scopes, maker: maker, label: label,
+      usesLeft: uses, isShared: uses > 1, expiresAt: clock() + left, end: steadyClock() + left)
     codes[code.text] = code
     return code
   }
@@ -237,10 +244,15 @@ final class Clients {
           + "it on the way here, and it is void now; have a new one made ('vicinity pair') and use \(connection.secureURL)",
         field: "code", rule: "privateConnection")
     }
-    let (client, token) = try add(
-      name: name, role: code.role, code.scopes, lasting: connection.isPrivate ? nil : limits.openTokenTime)
-    codes[code.text] = nil
+    let times = [code.isShared ? code.end - now : nil, connection.isPrivate ? nil : limits.openTokenTime]
+    let (client, token) = try add(name: name, role: code.role, code.scopes, lasting: times.compactMap(\.self).min())
+    spend(code)
     return (client, token, code)
+  }
+
+  private func spend(_ code: Code) {
+    codes[code.text]?.usesLeft -= 1
+    if codes[code.text]?.usesLeft == 0 { codes[code.text] = nil }
   }
 
   private func dropOldCodes() {

@@ -22,6 +22,7 @@ extension Core {
     }
     reportLosses()
     prune()
+    recordMetrics()
     publishTrust()
     start { core in
       for await condition in host.conditions { core.handle(condition) }

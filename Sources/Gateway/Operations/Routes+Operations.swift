@@ -10,6 +10,7 @@ extension Routes {
     Route(.get, "/healthz", .anyone, .now { _, _ in .plain("ok\n") }),
     Route(.get, "/readyz", .anyone, .now { core, _ in try core.readiness() }),
     Route(.get, "/metrics", .nearby(.operator), .now { core, call in core.metrics(call) }),
+    Route(.get, "/v1/gateway/history", .role(.operator), .now { core, _ in .json(core.metricHistory.json) }),
   ]
 }
 

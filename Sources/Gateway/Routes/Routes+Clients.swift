@@ -6,6 +6,9 @@ internal import Web
 
 extension Routes {
   static let codeSecondsMax: Int64 = 86_400
+  /// Limit for the clients of one code: those of a party, not of a town.
+  static let codeUsesMax: Int64 = 1_000
+  static let codeLabelBytesMax = 63
 
   static let clients: [Route] = [
     Route(.post, "/v1/pairing-codes", .role(.operator), body: .json, .now(makeCode)),
@@ -63,6 +66,8 @@ extension Routes {
     let role = try fields.word("role", of: Role.self) ?? .member
     let scopes = try fields.scopes("scopes") ?? client.scopes
     let time = try fields.integer("seconds", in: 10...codeSecondsMax)
+    let uses = try fields.integer("uses", in: 1...codeUsesMax) ?? 1
+    let label = try fields.text("label", max: codeLabelBytesMax)
     try fields.end()
     try call.connection.requirePrivate("pairing codes are made")
     guard role < client.role || client.role == .admin else {
@@ -75,7 +80,13 @@ extension Routes {
         .forbidden, "a client lets in others within its own scopes: \(client.scopes.words.joined(separator: ", "))",
         field: "scopes", rule: "scope")
     }
-    let code = try core.clients.makeCode(role, scopes, lasting: time.map { .seconds($0) }, for: client.id)
+    guard uses == 1 || role <= .member else {
+      throw Problem(
+        .forbidden, "a code for several clients is for members and viewers: make one for each '\(role.rawValue)'",
+        field: "uses", rule: "role")
+    }
+    let code = try core.clients.makeCode(
+      role, scopes, lasting: time.map { .seconds($0) }, uses: Int(uses), label: label, for: client.id)
     core.show(code)
     var json = core.json(code)
     if case .object(let members) = json {
@@ -101,6 +112,7 @@ extension Routes {
     let paired = Result { try core.clients.pair(code, name: name, over: call.connection) }
     core.refreshCodes()
     let (client, token, spent) = try paired.get()
+    core.showUses(of: spent.id)
     try await core.keep(client, letInBy: spent.maker.map(Core.AuditActor.client) ?? .machine)
     core.meters.paired()
     core.publishEvent("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
@@ -155,10 +167,17 @@ extension Routes {
 extension Core {
   /// The list of codes never shows the codes themselves.
   func json(_ code: Clients.Code) -> JSON {
-    [
-      "id": .text(code.id), "role": .text(code.role.rawValue), "scopes": code.scopes.json,
-      "expiresAt": .text(code.expiresAt.description),
-    ]
+    let label = code.label.map { [JSON.Member("label", .text($0))] } ?? []
+    return .object(
+      [
+        .init("id", .text(code.id)), .init("role", .text(code.role.rawValue)), .init("scopes", code.scopes.json),
+        .init("uses", .number(code.usesLeft)), .init("expiresAt", .text(code.expiresAt.description)),
+      ] + label)
+  }
+
+  /// Shows how often a code may still be used, where it may.
+  func showUses(of id: String) {
+    if let code = clients.openCodes.first(where: { $0.id == id }) { show(code) }
   }
 
   func show(_ code: Clients.Code) { codeList.put(code.id, json(code), owner: .operators) }

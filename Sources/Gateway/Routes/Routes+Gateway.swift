@@ -14,11 +14,26 @@ extension Routes {
       .socket(Sockets.subprotocol) { core, head, _, _ in
         (SocketClient(core, head), .messages(bytesMax: Sockets.messageBytesMax))
       }),
+    Route(.post, "/v1/qr-codes", .role(.viewer), body: .json, .now { _, call in try qrCode(call) }),
     Route(.get, "/openapi.json", .anyone, .later { core, _ in .kept(try await core.needContract().json) }),
     Route(.get, "/docs", .anyone, .later { core, _ in .page(try await core.needContract().page) }),
     Route(.get, "/docs/style.css", .anyone, .now { _, _ in .kept(Stylesheet.asset) }),
     Route(.get, "/problems/{kind}", .anyone, .now { core, call in try problem(call, below: core.access.base) }),
   ]
+
+  /// Limit for a text in a QR code that a phone still reads from a screen.
+  static let qrTextBytesMax = 512
+
+  /// Draws a text as a QR code. It is a POST, since what is in a URL is logged, and codes hold secrets.
+  private static func qrCode(_ call: Call) throws(Problem) -> Reply {
+    var fields = try call.fields()
+    let text = try fields.needText("text", max: qrTextBytesMax)
+    try fields.end()
+    guard let code = QRCode(text) else {
+      throw Problem(.invalidParameter, "an empty text is no QR code", field: "text", rule: "length")
+    }
+    return Reply(200, .bytes(Array(code.svg.utf8), type: "image/svg+xml"))
+  }
 
   /// For people who follow the link of a problem, in a browser or by curl.
   private static func problem(_ call: Call, below base: BasePath) throws(Problem) -> Reply {
