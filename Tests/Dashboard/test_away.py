@@ -22,7 +22,7 @@ class Away(Stage):
         self.meet(ada, "Ada", ben, "Ben")
         self.turn(ada, "Session")
         ada.get_by_role("button", name="Members").click()
-        member = ada.locator(".members li").filter(has_text="Ben")
+        member = ada.locator(".panel li").filter(has_text="Ben")
         expect(member).to_contain_text("Connected")
         address, context = ben.url, ben.context
         ben.close()

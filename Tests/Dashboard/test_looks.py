@@ -1,5 +1,6 @@
 """How it looks: nothing out of the window, nothing too pale, nothing without a name; pictures to look at."""
 
+import re
 import socket
 
 from stage import DESKTOP, PHONE, Stage, expect
@@ -90,6 +91,11 @@ class Looks(Stage):
         expect(page.get_by_role("link", name="Open the encrypted page")).to_have_attribute(
             "href", f"https://{address}:{gateway.port}/")
         self.picture(page, "unprotected")
+        page.get_by_role("link", name="Open the encrypted page").click()
+        question = page.get_by_role("dialog", name="Your browser will warn you first")
+        expect(question.locator("code")).to_have_text(re.compile(r"^([0-9a-f]{2}:){31}[0-9a-f]{2}$"))
+        self.picture(page, "warning-explained")
+        question.get_by_role("button", name="Cancel").click()
         self.come_in(page, gateway.new_code(), "Ada")
         expect(page.locator(".notes")).to_contain_text("This connection is not encrypted")
         self.picture(page, "unprotected-in")

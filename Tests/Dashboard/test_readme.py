@@ -1,25 +1,65 @@
-"""The picture at the top of the README: two who talk, the one at a computer, the other with a phone."""
+"""The picture at the top of the README: two who talk, who is nearby, and a photo wall."""
 
 import base64
 import os
 import tempfile
 
+from gateway import Gateway
 from stage import PICTURES, Stage, expect
 
 COMPUTER = {"width": 1000, "height": 660}
-PHONE = {"width": 320, "height": 600}
+PHONE = {"width": 320, "height": 640}
 PAGE = """<!doctype html><style>
-body { margin: 0; width: 1440px; height: 760px; position: relative; background: #dfe8e4; }
+body { margin: 0; width: 1440px; height: 1470px; position: relative; background: #dfe8e4; }
 img { position: absolute; display: block; box-shadow: 0 14px 34px rgb(0 40 32 / 24%); }
-#computer { left: 50px; top: 50px; border-radius: 12px; }
-#phone { right: 50px; bottom: 36px; border-radius: 30px; border: 8px solid #10191b; background: #10191b; }
-</style><img id="computer" src="data:image/png;base64,COMPUTER"><img id="phone" src="data:image/png;base64,PHONE">"""
+.computer { border-radius: 12px; }
+.phone { border-radius: 30px; border: 8px solid #10191b; background: #10191b; }
+#talk { left: 50px; top: 50px; }
+#answer { right: 42px; top: 52px; }
+#nearby { left: 42px; top: 762px; }
+#wall { right: 50px; top: 760px; }
+</style><img id="talk" class="computer" src="data:image/png;base64,TALK"><img id="answer" class="phone" src="data:image/png;base64,ANSWER">
+<img id="nearby" class="phone" src="data:image/png;base64,NEARBY"><img id="wall" class="computer" src="data:image/png;base64,WALL">"""
+# A hill, a sun and a lake.
+SCENE = """async ([name, sky, hill, water]) => {
+  const canvas = Object.assign(document.createElement('canvas'), { width: 1500, height: 1000 })
+  const context = canvas.getContext('2d')
+  const light = context.createLinearGradient(0, 0, 0, 700)
+  light.addColorStop(0, sky)
+  light.addColorStop(1, '#fff3dd')
+  context.fillStyle = light
+  context.fillRect(0, 0, 1500, 1000)
+  context.fillStyle = '#fffaf0'
+  context.beginPath()
+  context.arc(1060, 380, 110, 0, 7)
+  context.fill()
+  context.fillStyle = hill
+  context.beginPath()
+  context.moveTo(0, 620)
+  context.bezierCurveTo(400, 250, 700, 560, 900, 520)
+  context.bezierCurveTo(1150, 470, 1300, 380, 1500, 560)
+  context.lineTo(1500, 1000)
+  context.lineTo(0, 1000)
+  context.fill()
+  context.fillStyle = water
+  context.fillRect(0, 700, 1500, 300)
+  const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/jpeg', 0.9))
+  const data = new DataTransfer()
+  data.items.add(new File([blob], `${name}.jpg`, { type: 'image/jpeg' }))
+  const input = document.querySelector('#photos')
+  input.files = data.files
+  input.dispatchEvent(new Event('change'))
+}"""
+SCENES = [
+    ("evening", "#e8764f", "#4a4466", "#6d6a8f"), ("noon", "#6db5e8", "#5b8c5a", "#3f7fa8"),
+    ("morning", "#f2b8c6", "#7a6c8f", "#9fb7c9"), ("dusk", "#5f6fb5", "#2f3a5f", "#46548a")]
 
 
 class Readme(Stage):
     gateway_names = ["Studio", "Garden house"]
 
-    def test_two_talk_and_share_a_file_on_a_computer_and_a_phone(self):
+    def talk(self):
+        """Two who share a file, the one at a computer, the other with a phone."""
         ada = self.enter(self.gateways[0], "Ada", size=COMPUTER)
         ben = self.enter(self.gateways[1], "Ben", size=PHONE, dark=True)
         self.meet(ada, "Ada", ben, "Ben")
@@ -36,11 +76,48 @@ class Readme(Stage):
             expect(ada.locator(".withfile")).to_contain_text("received")
         self.say(ben, "Got it, thank you!")
         expect(self.message(ada, "Got it")).to_be_visible()
+        return ada, ben
+
+    def nearby(self):
+        """Somebody with a phone, among others who are there as programs."""
+        gateway = self.gateways[0].operator()
+        for name in ("Clara", "Dev", "Emre", "Fatima"):
+            peer = gateway.ask("POST", "/v1/peers", {"displayName": name})["id"]
+            self.addCleanup(gateway.ask, "DELETE", f"/v1/peers/{peer}")
+            gateway.ask("POST", "/v1/advertisers", {"peer": peer, "serviceType": "adhoc"})
+        page = self.enter(self.gateways[1], "Grace", size=PHONE)
+        expect(page.locator(".count")).to_have_text("6 people nearby")
+        return page
+
+    def wall(self):
+        gateway = Gateway("Summer party")
+        self.addCleanup(gateway.close)
+        host = self.page(gateway, COMPUTER)
+        self.come_in(host, gateway.code, "Olga")
+        self.turn(host, "Photos")
+        host.get_by_role("button", name="Open a photo wall").click()
+        link = host.get_by_role("link", name="Open link").get_attribute("href")
+        guest = self.page(gateway, PHONE)
+        guest.goto("about:blank")
+        guest.goto(f"{gateway.url}/{link[link.index('#'):]}")
+        guest.get_by_label("Your name").fill("Gina")
+        guest.get_by_role("button", name="Join").click()
+        for count, scene in enumerate(SCENES, 1):
+            guest.evaluate(SCENE, list(scene))
+            expect(host.locator(".thumbs li")).to_have_count(count)
+        host.locator(".large img").evaluate("(e) => e.decode()")
+        return host
+
+    def test_two_talk_others_are_nearby_and_guests_fill_a_wall(self):
+        ada, ben = self.talk()
         pictures = {}
-        for name, page in (("COMPUTER", ada), ("PHONE", ben)):
+        for name, page in (("TALK", ada), ("ANSWER", ben), ("NEARBY", self.nearby()), ("WALL", self.wall())):
             page.evaluate("document.activeElement.blur()")
             pictures[name] = base64.b64encode(page.screenshot()).decode()
-        page = self.browser.new_page(viewport={"width": 1440, "height": 760})
-        page.set_content(PAGE.replace("COMPUTER", pictures["COMPUTER"]).replace("PHONE", pictures["PHONE"]))
+        html = PAGE
+        for name, picture in pictures.items():
+            html = html.replace(f"base64,{name}", f"base64,{picture}")
+        page = self.browser.new_page(viewport={"width": 1440, "height": 1470})
+        page.set_content(html)
         page.screenshot(path=os.path.join(PICTURES, "readme.png"))
         page.close()

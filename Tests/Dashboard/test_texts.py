@@ -14,7 +14,7 @@ APP = os.path.join(ROOT, "public", "app")
 NODE = os.environ.get("NODE", "node")
 LANGUAGES = ["en", "de"]
 # Names of keys and of what browsers do, and of others' programs, which are the same in each language.
-NAMES = {"AbortError", "Enter", "Escape", "Files", "ABCD-EFGH", "OpenSSL", "Avahi", "Swift"}
+NAMES = {"AbortError", "Enter", "Escape", "Files", "ABCD-EFGH", "OpenSSL", "Swift"}
 COMMENT = re.compile(r"^\s*(//|/?\*).*$|(?<=[\s;])//\s.*$", re.M)
 LITERAL = re.compile(r"'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`|\"([^\"\n]*)\"")
 

@@ -8,9 +8,9 @@ const hues = 8
 
 /** The same for the same name, on each page. */
 function hueOf(name) {
-  let sum = 0
-  for (const letter of name) sum = (sum * 31 + letter.codePointAt(0)) % 65_521
-  return sum % hues
+  let hash = 2_166_136_261
+  for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0), 16_777_619)
+  return (hash >>> 13) % hues
 }
 
 export function avatar(name = '') {

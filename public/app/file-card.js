@@ -6,7 +6,7 @@ import { t } from './texts.js'
 import { dateAndTime, joined, sentence, size, sizeOf, time } from './words.js'
 
 /** What a browser shows without running anything in it. */
-const images = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']
+export const shownImages = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']
 const imageBytesMax = 20e6
 
 export function fileCard(home, room, { key, at, isMine }) {
@@ -49,7 +49,7 @@ export function fileCard(home, room, { key, at, isMine }) {
   const address = (resource) => home.gateway.address + resource.content
 
   function showPicture(resource, isHere) {
-    const isImage = images.includes(resource.contentType.split(';')[0]) && (resource.size ?? 0) < imageBytesMax
+    const isImage = shownImages.includes(resource.contentType.split(';')[0]) && (resource.size ?? 0) < imageBytesMax
     const source = isImage ? transfers.preview(key) ?? (isHere ? address(resource) : null) : null
     show(picture, source !== null)
     if (!source || picture.dataset.source === source) return

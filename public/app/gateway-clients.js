@@ -4,7 +4,7 @@ import { h } from './dom.js'
 import { rows, section } from './parts.js'
 import { ask } from './question.js'
 import { t } from './texts.js'
-import { date, dateAndTime, joined, size, worded } from './words.js'
+import { date, joined, size, timeOrDate, worded } from './words.js'
 
 /** How often what changes by the second is asked for, and of how many clients. */
 const queuesInterval = 10_000
@@ -30,7 +30,7 @@ export function clients(home) {
         worded('role', client.role),
         client.scopes?.length < scopeCount && t('clients.scopes', { scopes: client.scopes.join(', ') }),
         t('clients.since', { time: date(client.createdAt) }),
-        own?.lastSeenAt && t('clients.seen', { time: dateAndTime(own.lastSeenAt) }),
+        own?.lastSeenAt && t('clients.seen', { time: timeOrDate(own.lastSeenAt) }),
         client.expiresAt && t('clients.until', { time: date(client.expiresAt) }),
         waiting > 0 && t('clients.queued', { size: size(waiting) })),
     ]

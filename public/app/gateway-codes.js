@@ -2,8 +2,9 @@
 
 import { h, say, show } from './dom.js'
 import { rows, section } from './parts.js'
+import { qrImage } from './qr.js'
 import { t } from './texts.js'
-import { duration, sentence, timeLeft, worded } from './words.js'
+import { duration, joined, sentence, timeLeft, worded } from './words.js'
 
 const lives = [600, 3600, 86_400]
 
@@ -28,21 +29,27 @@ export function codes(home) {
     await navigator.clipboard.writeText(link.href)
     say(copy, t('copied'))
   } })
+  const picture = h('div')
   const shown = h('div', { class: 'newcode', 'aria-live': 'polite' },
-    h('div', { class: 'stack grow' }, text, left, link, h('div', { class: 'row' }, copy)))
+    h('div', { class: 'stack grow' }, text, left, link, h('div', { class: 'row' }, copy)), picture)
+  const label = h('input', { id: 'code-label', maxlength: 63, autocomplete: 'off', placeholder: t('codes.labelExample') })
   const form = h('form', { class: 'row wrap bottom', onsubmit: make },
     h('div', { class: 'stack grow' }, h('label', { for: 'role' }, t('codes.role')), role),
     h('div', { class: 'stack' }, h('label', { for: 'life' }, t('codes.life')), life),
+    h('div', { class: 'stack grow' }, h('label', { for: 'code-label' }, t('codes.label')), label),
     h('button', { class: 'primary' }, t('codes.make')))
 
   async function make(event) {
     event.preventDefault()
     say(error, '')
     try {
-      made = await home.gateway.post('/v1/pairing-codes', { role: role.value, seconds: Number(life.value) })
+      made = await home.gateway.post('/v1/pairing-codes', {
+        role: role.value, seconds: Number(life.value), ...(label.value.trim() ? { label: label.value.trim() } : {}),
+      })
       say(text, made.code)
       link.textContent = link.href = joinAddress(home, made.code)
       say(copy, t('codes.copy'))
+      picture.replaceChildren(await qrImage(home.gateway, link.href, t('codes.qr')))
     } catch (problem) {
       say(error, sentence(problem))
     }
@@ -50,7 +57,9 @@ export function codes(home) {
   }
 
   const unused = rows(
-    (code) => [worded('role', code.role), t('codes.left', { time: timeLeft(code.expiresAt) })],
+    (code) => [code.label ?? worded('role', code.role), joined(
+      code.label && worded('role', code.role), t('codes.left', { time: timeLeft(code.expiresAt) }),
+      code.uses > 1 && t('codes.uses', { count: code.uses }))],
     (code) => h('button', {
       class: 'quiet', onclick: () => home.attempt(() => home.gateway.delete(`/v1/pairing-codes/${code.id}`)),
     }, t('revoke')))

@@ -3,8 +3,10 @@
 import { audit } from './gateway-audit.js'
 import { clients } from './gateway-clients.js'
 import { codes } from './gateway-codes.js'
+import { history } from './gateway-charts.js'
 import { doctor } from './gateway-doctor.js'
 import { health } from './gateway-health.js'
+import { alertChoice } from './alerts.js'
 import { h } from './dom.js'
 import { languageChoice } from './language.js'
 import { section } from './parts.js'
@@ -14,7 +16,7 @@ import { worded } from './words.js'
 
 export function gatewayPage(home, speak) {
   const state = health(home)
-  const others = home.isOperator ? [codes(home), clients(home), doctor(home), audit(home)] : []
+  const others = home.isOperator ? [codes(home), clients(home), history(home), doctor(home), audit(home)] : []
   const element = h('div', { class: 'sheet gateway' },
     state.element, browser(home, speak), others.map((part) => part.element),
     !home.isOperator && h('p', { class: 'hint' }, t('gateway.askOperator')), state.details, madeOf())
@@ -41,11 +43,11 @@ function browser(home, speak) {
         h('div', { class: 'grow stack' }, h('strong', {}, home.client.name),
           h('span', { class: 'hint' }, worded('role', home.client.role))),
         h('a', { class: 'button', href: home.gateway.exportAddress, download: true }, t('own.save')), leave),
-      languageChoice(speak)))
+      languageChoice(speak), alertChoice()))
 }
 
 function madeOf() {
-  const parts = ['OpenSSL', 'SQLite', 'zlib', 'libqrencode', 'Avahi', 'Swift']
+  const parts = ['OpenSSL', 'SQLite', 'zlib', 'libqrencode', 'libmicrohttpd', 'D-Bus', 'Swift']
   return h('p', { class: 'hint licences' }, t('licences.text', { parts: parts.join(', ') }), ' ',
     h('a', { href: 'docs' }, t('licences.docs')))
 }

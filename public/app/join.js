@@ -1,6 +1,7 @@
 // Joining: a pairing code from the gateway, and a name.
 
 import { h, say, set, show } from './dom.js'
+import { becomeGuest, takeWall } from './guest.js'
 import { languageChoice } from './language.js'
 import { unprotected } from './notes.js'
 import { keep, settings } from './settings.js'
@@ -20,8 +21,10 @@ function asCode(text) {
  * and the history. The empty text where there is none.
  */
 export function takeCode() {
-  const code = /^#code=([A-Za-z0-9-]{1,16})$/.exec(location.hash)?.[1]
+  const code = /^#code=([A-Za-z0-9-]{1,16})(&|$)/.exec(location.hash)?.[1]
   if (code === undefined) return ''
+  const guest = takeWall(location.hash)
+  if (guest) becomeGuest(guest)
   history.replaceState(null, '', location.pathname + location.search)
   return asCode(code)
 }
@@ -31,6 +34,7 @@ const logo = () => h('img', { src: 'icon.svg', alt: '', width: 48, height: 48 })
 export function join({ gateway, about, problem, invited, done, speak }) {
   if (!about) return waiting()
   const wasKnown = Boolean(settings().csrf)
+  const isGuest = Boolean(invited && settings().guest)
   const code = h('input', {
     id: 'code', class: 'code', autocomplete: 'off', autocapitalize: 'characters', spellcheck: 'false', required: true,
     placeholder: 'ABCD-EFGH', maxlength: 9, 'aria-describedby': 'code-hint join-error', inputmode: 'text',
@@ -73,11 +77,13 @@ export function join({ gateway, about, problem, invited, done, speak }) {
   const element = h('main', { class: 'join' },
     h('form', { class: 'card', onsubmit: pair, novalidate: false },
       logo(),
-      h('h1', {}, about.name),
-      h('p', { class: 'hint' }, t(problem && wasKnown ? 'join.signedOut' : 'join.why')),
-      h('label', { for: 'code' }, t('join.code')),
-      code,
-      h('p', { id: 'code-hint', class: 'hint' }, t('join.codeHint')),
+      h('h1', {}, isGuest ? t('wall.name') : about.name),
+      h('p', { class: 'hint' }, isGuest ? t('guest.why') : t(problem && wasKnown ? 'join.signedOut' : 'join.why')),
+      // The link has brought it.
+      isGuest ? [] : [
+        h('label', { for: 'code' }, t('join.code')), code,
+        h('p', { id: 'code-hint', class: 'hint' }, t('join.codeHint')),
+      ],
       h('label', { for: 'name' }, t('name.label')),
       name,
       h('p', { id: 'name-hint', class: 'hint' }, t('join.nameHint')),

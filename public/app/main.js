@@ -1,6 +1,7 @@
 // The page: it joins the gateway, or shows what there is.
 
 import { Vicinity } from '../vicinity.js'
+import { guestPage } from './guest.js'
 import { Home } from './home.js'
 import { join, takeCode } from './join.js'
 import { keep, settings } from './settings.js'
@@ -68,6 +69,7 @@ async function start() {
   }
   if (about.client.role !== 'viewer' && !settings().name.trim()) keep({ name: about.client.name.trim() })
   invited = ''
+  if (settings().guest) return put(() => guestPage(gateway, about))
   home = new Home(gateway, about, changed)
   put(() => shell(home, speak))
 }
@@ -78,7 +80,7 @@ addEventListener('hashchange', () => {
 })
 
 gateway.addEventListener('state', () => {
-  if (gateway.state === 'refused' && home) start()
+  if (gateway.state === 'refused' && (home || settings().guest)) start()
   changed()
 })
 

@@ -1,6 +1,7 @@
 // What is said above everything else: what is not as it should be.
 
 import { h, say, show } from './dom.js'
+import { ask } from './question.js'
 import { t } from './texts.js'
 import { sentence } from './words.js'
 
@@ -8,11 +9,26 @@ import { sentence } from './words.js'
 export function unprotected(about) {
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname) || location.hostname.endsWith('.localhost')
   if (location.protocol === 'https:' || isHere) return null
-  const trust = about.https?.authority
-    ? [' ', t('unprotected.warning'), ' ', h('a', { href: 'v1/gateway/authority' }, t('unprotected.authority'))]
-    : []
+  const address = `https://${location.host}${location.pathname}`
   return h('p', { class: 'note', role: 'note' }, t('unprotected.text'), ' ',
-    h('a', { href: `https://${location.host}${location.pathname}` }, t('unprotected.open')), trust)
+    h('a', { href: address, onclick: (event) => about.https?.authority && explain(event, about, address) }, t('unprotected.open')))
+}
+
+/** Before the browser warns of a certificate that it does not know: that it will, why, and how it never does again. */
+async function explain(event, about, address) {
+  event.preventDefault()
+  const answer = await ask({
+    title: t('warning.title'),
+    text: [
+      t('warning.what'), t('warning.why'),
+      h('ol', { class: 'steps' },
+        h('li', {}, h('a', { href: 'v1/gateway/authority', download: 'vicinity.crt' }, t('warning.download'))),
+        h('li', {}, t('warning.install')),
+        h('li', {}, t('warning.compare'), h('code', { class: 'cure' }, about.https.authority))),
+    ],
+    answers: [{ value: 'go', name: t('warning.go'), kind: 'primary' }],
+  })
+  if (answer) location.assign(address)
 }
 
 export function notes(home) {

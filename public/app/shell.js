@@ -1,5 +1,6 @@
 // The frame of all views: the gateway's name, the ways between the views, and what lies above all of them.
 
+import { alerts } from './alerts.js'
 import { chat } from './chat.js'
 import { consolePage } from './console.js'
 import { h, icon, list, say, set, show } from './dom.js'
@@ -12,9 +13,10 @@ import { profile } from './profile.js'
 import { t } from './texts.js'
 import { trust } from './trust.js'
 import { undoBar } from './undo.js'
+import { wallPage } from './wall.js'
 
 /** By their names in the address; the first one is where a page begins. */
-const viewNames = ['nearby', 'sessions', 'console', 'gateway']
+const viewNames = ['nearby', 'sessions', 'wall', 'console', 'gateway']
 
 export function shell(home, speak) {
   const counts = {
@@ -23,14 +25,16 @@ export function shell(home, speak) {
   const openSession = () => { location.hash = 'sessions' }
   const parts = {
     top: notes(home), invitations: invitations(home, openSession), nearby: nearby(home, openSession), you: profile(home),
-    chat: chat(home), console: consolePage(home), gateway: gatewayPage(home, speak), trust: trust(home), undo: undoBar(home),
+    chat: chat(home), console: consolePage(home), gateway: gatewayPage(home, speak), wall: wallPage(home), trust: trust(home), alerts: alerts(home, (view) => { location.hash = view }), undo: undoBar(home),
   }
   const state = h('span', { class: 'state', role: 'status' }, h('i', { class: 'dot' }), h('span'))
   const links = h('nav', { class: 'ways', 'aria-label': t('views.title') })
   const drawLinks = list(links, link, (name) => name)
   const people = h('section', { id: 'nearby', class: 'side', 'aria-label': t('views.people') },
     parts.nearby.element, parts.you.element)
-  const pages = { sessions: parts.chat.element, console: parts.console.element, gateway: parts.gateway.element }
+  const pages = {
+    sessions: parts.chat.element, wall: parts.wall.element, console: parts.console.element, gateway: parts.gateway.element,
+  }
 
   const element = h('div', { class: 'shell' },
     h('header', { class: 'head' },
@@ -62,7 +66,12 @@ export function shell(home, speak) {
   }
 
   addEventListener('hashchange', update)
-  return { element, update, removed: () => removeEventListener('hashchange', update) }
+  return { element, update, removed }
+
+  function removed() {
+    removeEventListener('hashchange', update)
+    for (const part of Object.values(parts)) part.removed?.()
+  }
 
   function link(name) {
     const badge = h('span', { class: 'badge' })

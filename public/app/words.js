@@ -66,12 +66,12 @@ export function sentence(problem) {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`
 }
 
+/** The time alone, where it is of today. */
+export const timeOrDate = (text) =>
+  (new Date(text).toDateString() === new Date().toDateString() ? time(text) : dateAndTime(text))
+
 /** Since when somebody is away; the empty text for who is here. */
-export function away(since) {
-  if (!since) return ''
-  const isToday = new Date(since).toDateString() === new Date().toDateString()
-  return t('member.away', { time: isToday ? time(since) : dateAndTime(since) })
-}
+export const away = (since) => (since ? t('member.away', { time: timeOrDate(since) }) : '')
 
 export function memberState(member) {
   if (member.state === 'connected' && member.suspended) return t('member.suspended')

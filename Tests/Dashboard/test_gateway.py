@@ -1,0 +1,98 @@
+"""The gateway's page: its health, codes with a QR, devices, the network check, charts; and the console."""
+
+import json
+
+from gateway import Gateway
+from stage import CHROMIUM, DESKTOP, PHONE, Stage, expect
+
+
+class GatewayPage(Stage):
+    gateways = []
+
+    @classmethod
+    def setUpClass(cls):
+        cls.begin()
+        cls.browser = cls.launch(CHROMIUM)
+
+    def setUp(self):
+        super().setUp()
+        self.gateway = Gateway("Office")
+        self.addCleanup(self.gateway.close)
+
+    def sign_out(self):
+        """The gateway goes with the test."""
+
+    def operator(self, size=DESKTOP, dark=False):
+        page = self.page(self.gateway, size, dark)
+        self.come_in(page, self.gateway.code, "Olga")
+        self.turn(page, "Gateway")
+        return page
+
+    def test_operator_sees_health_codes_with_qr_devices_and_the_audit_log(self):
+        page = self.operator()
+        expect(page.locator(".health")).to_contain_text("Everything works")
+        page.get_by_label("Label").fill("Projector")
+        page.get_by_role("button", name="Make a code").click()
+        picture = page.get_by_role("img", name="QR code of this link")
+        expect(picture).to_be_visible()
+        self.assertTrue(picture.evaluate("(e) => e.decode().then(() => e.naturalWidth > 0)"))
+        expect(page.locator(".rows li").filter(has_text="Projector")).to_contain_text("Member")
+        own = page.locator(".rows li").filter(has_text="Olga (this browser)")
+        expect(own).to_contain_text("last seen")
+        expect(page.get_by_role("region", name="Audit log")).to_contain_text("Connected")
+        self.picture(page, "gateway-page")
+
+    def test_network_check_tells_findings_and_cures(self):
+        page = self.operator(PHONE, dark=True)
+        page.get_by_role("button", name="Check now").click()
+        expect(page.locator(".finding").first).to_be_visible()
+        expect(page.get_by_role("region", name="Network check")).to_contain_text("Checked at")
+        page.locator(".findings").scroll_into_view_if_needed()
+        self.picture(page, "network-check-phone-dark")
+
+    def test_charts_show_the_past_that_the_gateway_has_kept(self):
+        page = self.page(self.gateway)
+        counts = [index * index for index in range(361)]
+        past = {"seconds": 10, "times": [f"2026-01-01T12:00:{index % 60:02}.000Z" for index in range(361)], "series": {
+            name: counts for name in (
+                "messagesReceived", "messagesSent", "bytesReceived", "bytesSent", "requests", "requestMicroseconds",
+                "processorMilliseconds", "memoryBytes", "members", "links", "webSockets")}}
+        page.route("**/v1/gateway/history", lambda route: route.fulfill(json=past))
+        self.come_in(page, self.gateway.code, "Olga")
+        self.turn(page, "Gateway")
+        chart = page.locator(".charts .card").filter(has_text="Messages")
+        expect(chart).to_contain_text("71.9/s")
+        expect(chart.get_by_role("img")).to_have_attribute("aria-label", "Messages in, out: 71.9/s · 71.9/s, max 71.9/s")
+        page.locator(".charts").scroll_into_view_if_needed()
+        self.picture(page, "charts")
+        page.unroute_all(behavior="wait")
+
+    def test_p_app_5_console_says_names_pauses_filters_and_saves(self):
+        page = self.operator()
+        self.turn(page, "Console")
+        expect(page.locator(".lines")).to_contain_text("peers Olga")
+        page.get_by_role("button", name="Pause").click()
+        token = self.gateway.ask("POST", "/v1/pairings", {"code": self.member_code(page), "name": "program"})["token"]
+        self.gateway.token = token
+        self.gateway.ask("POST", "/v1/peers", {"displayName": "Zora"})
+        expect(page.get_by_role("status").filter(has_text="Paused")).to_contain_text("new event")
+        expect(page.locator(".lines")).not_to_contain_text("program")
+        page.get_by_role("button", name="Resume").click()
+        expect(page.locator(".lines")).to_contain_text("program")
+        page.get_by_label("Filter").fill("paired")
+        expect(page.locator(".lines li")).to_have_count(2)
+        self.picture(page, "console")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save").click()
+        with open(download.value.path(), encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        self.assertEqual(["paired", "paired"], [line["event"] for line in lines])
+        self.assertEqual("clients program", lines[-1]["subject"])
+
+    @staticmethod
+    def member_code(page):
+        return page.evaluate("""async () => {
+          const { Vicinity } = await import('/vicinity.js')
+          const gateway = new Vicinity(location.origin, { csrf: JSON.parse(localStorage.vicinity).csrf })
+          return (await gateway.post('/v1/pairing-codes', {})).code
+        }""")
