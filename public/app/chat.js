@@ -22,8 +22,7 @@ export function chat(home) {
   const empty = h('div', { class: 'empty roomy' })
   const scroller = h('div', { class: 'scroller', tabindex: 0, role: 'group', 'aria-label': t('chat.log'), onscroll: moved }, log, empty)
   const entries = virtualList(scroller, log, {
-    make: (entry) => makers[entry.kind](entry), key: (entry) => entry.key,
-    prepare: (drawn, before) => drawn.map((entry, place) => ({ ...entry, isFirst: !belongs(entry, drawn[place - 1] ?? before) })),
+    make: (entry) => makers[entry.kind](entry), key: (entry) => entry.key, prepare,
   })
   const down = h('button', { class: 'down', hidden: true, onclick: toEnd, 'aria-label': t('chat.latest') }, icon(downArrow))
   const composer = makeComposer(home, { sent: () => { isAtEnd = true }, sendFiles })
@@ -33,6 +32,12 @@ export function chat(home) {
   }, head.element, scroller, down, composer.element, h('div', { class: 'dropzone' }, t('chat.drop')))
   const makers = {
     message: (entry) => message(drawnRoom, entry), file: (entry) => fileCard(home, drawnRoom, entry), note,
+  }
+
+  function prepare(drawn, before) {
+    const peopleCount = drawnRoom?.people.length ?? 0
+    return drawn.map((entry, place) => (
+      { ...entry, source: entry, peopleCount, isFirst: !belongs(entry, drawn[place - 1] ?? before) }))
   }
 
   const distance = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight

@@ -32,10 +32,15 @@ export function message(room, { key, isMine, at }) {
     h('p', { class: 'byline' }, who, stamp(at)),
     h('div', { class: 'said' }, isMine && mark, text), h('p', { class: 'fate' }, state, again, discard))
   let shown = null
+  /** What it was drawn for: most messages stay as they are. */
+  let drawn = {}
 
   return {
     element,
     update(message) {
+      const { source, isFirst, peopleCount } = message
+      if (source === drawn.source && isFirst === drawn.isFirst && peopleCount === drawn.peopleCount) return
+      drawn = message
       set(element, 'data-first', message.isFirst && 'yes')
       say(who, author(room, message))
       const body = said(message)
@@ -70,7 +75,7 @@ function withLinks(text) {
 
 /** Whose it is, and for whom where it is for some only. */
 function author(room, message) {
-  const isForSome = message.to?.length > 0 && room.people.length > 1
+  const isForSome = message.to?.length > 0 && message.peopleCount > 1
   if (!isForSome) return message.isMine ? t('message.you') : message.displayName
   if (!message.isMine) return t('message.toYou', { name: message.displayName })
   return t('message.youTo', { names: names(message.to.map((peer) => room.standing(peer)?.displayName ?? t('somebody'))) })
