@@ -43,9 +43,18 @@ extension Engine {
 
   private func adhocFound(_ peer: PeerID, by local: LocalEndpoint) {
     guard peer != local.peer.id else { return }
-    let patience = local.peer.id < peer ? Duration.zero : settings.adhocPatience
+    invite(peer, after: local.peer.id < peer ? .zero : settings.adhocPatience, by: local)
+  }
+
+  private func invite(_ peer: PeerID, after patience: Duration, by local: LocalEndpoint) {
     local.adhoc?.invitations[peer] = now + patience
     timers.set(.adhoc(local.id), now + patience)
+  }
+
+  /// The peer is no fellow any more, and is invited again as long as it is nearby.
+  func adhocLost(_ peer: PeerID, by local: LocalEndpoint) {
+    guard let type = local.adhoc?.type, discovery.visible[.init(type: type, peer: peer)] != nil else { return }
+    invite(peer, after: settings.adhocPatience, by: local)
   }
 
   /// Whether the peer will be invited again automatically: yes, unless a retry makes no sense.
@@ -57,9 +66,7 @@ extension Engine {
     default: break
     }
     if local.refusals.stand(for: invitation.to), !sabotage.contains(.asksAgain) { return false }
-    let again = now + settings.adhocPatience
-    local.adhoc?.invitations[invitation.to] = again
-    timers.set(.adhoc(local.id), again)
+    invite(invitation.to, after: settings.adhocPatience, by: local)
     return true
   }
 
@@ -119,7 +126,9 @@ extension Engine {
     for peer in adhoc.invitations.keys {
       guard let due = adhoc.invitations[peer] else { continue }
       let instance = Discovery.ServiceInstance(type: adhoc.type, peer: peer)
-      guard discovery.visible[instance] != nil else {
+      // A fellow comes back to the list when it is lost, so that a crowd that has formed has nothing to do.
+      let isNeeded = !isFellow(peer, of: local) || sabotage.contains(.mutualInvitationFault)
+      guard isNeeded, discovery.visible[instance] != nil else {
         local.adhoc?.invitations[peer] = nil
         continue
       }
@@ -137,8 +146,7 @@ extension Engine {
   }
 
   private func invite(_ peer: PeerID, in type: ServiceType, by local: LocalEndpoint) {
-    guard !isFellow(peer, of: local) || sabotage.contains(.mutualInvitationFault),
-      !local.refusals.forbid(peer, at: now) || sabotage.contains(.asksAgain),
+    guard !local.refusals.forbid(peer, at: now) || sabotage.contains(.asksAgain),
       !local.isLocked, !local.blocked.contains(peer), !local.banned.contains(peer),
       !local.group.members(of: peer).contains(where: { $0.isRefused(by: local.slot) }),
       let host = hostAdvertising(of: peer, type),

@@ -141,4 +141,17 @@ import Wire
     network.expectAllConnected(seats)
     #expect(seats[0].take() == [])
   }
+
+  @Test("P-SES-7 In a crowd that has formed nobody is left to invite, until one is lost")
+  func idle() throws {
+    let seats = try ["a", "b", "c", "d"].map { try network.silentPeer($0) }
+    for seat in seats { try seat.startAdhoc() }
+    var waiting: [Int] { seats.map { $0.engine.endpoints[$0.endpoint]?.adhoc?.invitations.keys.count ?? -1 } }
+    network.run(.seconds(10))
+    network.expectAllConnected(seats)
+    #expect(waiting == [0, 0, 0, 0])
+    try seats[0].remove(seats[1])
+    network.run()
+    #expect(waiting == [1, 1, 0, 0])
+  }
 }

@@ -78,7 +78,7 @@ final class LocalEndpoint {
 /// The state of ad hoc mode: an endpoint that connects with every peer of a service type.
 struct Adhoc {
   var type: ServiceType
-  /// When each peer is to be invited (again); in order of discovery.
+  /// When each peer that is no fellow is to be invited (again); in order of discovery.
   var invitations = OrderedDictionary<PeerID, Instant>()
   /// Invitations of others that wait for the accepted one, which usually makes them needless.
   var waiting: [InvitationID] = []
