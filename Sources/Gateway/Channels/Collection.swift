@@ -46,8 +46,8 @@ final class Collection {
   private var changesBytes = 0
   private var followers: [ObjectIdentifier: any Follower] = [:]
   private var ring: Fanout?
-  /// The WebSockets that see an owner's items, cached: the next change mostly has the same owner.
-  private var listeners: (of: Owner, who: Fanout.Listeners)?
+  /// The WebSockets that see an owner's items, nil for all, cached: the next change mostly has the same owner.
+  private var listeners: (of: Owner, who: Fanout.Listeners?)?
   private let viewer: (WebSocket) -> ClientView?
   /// Called with the number of changes that were dropped for a follower.
   private let onDropped: (Int) -> Void
@@ -201,17 +201,19 @@ final class Collection {
   static let sharedBytesMin = 64 << 10
 
   private func publish(_ change: Change, in ring: Fanout) {
-    let recipients = Fanout.Recipients(
-      listeners(of: change.owner), otherwise: SocketFrame.skip(1, to: change.offset, in: number))
+    let recipients = listeners(of: change.owner, in: ring).map { listeners in
+      Fanout.Recipients(listeners, otherwise: SocketFrame.skip(1, to: change.offset, in: number))
+    }
     if let bytes = change.bytes, bytes.count > Self.sharedBytesMin, !limits.drops {
       return ring.publish(change.pieces(putting: bytes, in: number), .text, to: recipients)
     }
     change.json(putting: change.bytes, in: number).withUnsafeBytes { ring.publish($0, .text, to: recipients) }
   }
 
-  private func listeners(of owner: Owner) -> Fanout.Listeners {
+  private func listeners(of owner: Owner, in ring: Fanout) -> Fanout.Listeners? {
     if let listeners, listeners.of == owner { return listeners.who }
-    let who = Fanout.Listeners { [viewer] socket in viewer(socket).map { owner.isSeen(by: $0) } ?? false }
+    let isSeen = { [viewer] (socket: WebSocket) in viewer(socket).map { owner.isSeen(by: $0) } ?? false }
+    let who = ring.subscribersSatisfy(isSeen) ? nil : Fanout.Listeners(isSeen)
     listeners = (owner, who)
     return who
   }
@@ -313,6 +315,7 @@ final class Collection {
     let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax, overflow)
     self.ring = ring
     ring.subscribe(socket)
+    listeners = nil
   }
 
   private var overflow: Fanout.Overflow {

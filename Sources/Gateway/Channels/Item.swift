@@ -60,14 +60,21 @@ struct Change: Sendable {
     case nothing
   }
 
+  /// The size of all but the item, or its id.
+  private static let frameBytes = 64
+
   /// The JSON of the change: the item that was put, or the id of a removed one; with the channel's number where several
   /// channels share a connection.
   func json(putting bytes: [UInt8]?, in number: Int? = nil) -> [UInt8] {
-    var json = Array("{\(number.map { "\"n\":\($0)," } ?? "")\"o\":\(offset),".utf8)
+    var json: [UInt8] = []
+    json.reserveCapacity((bytes?.count ?? id.utf8.count) + Self.frameBytes)
+    json += number.map { "{\"n\":\($0),\"o\":\(offset)," }?.utf8 ?? "{\"o\":\(offset),".utf8
     if let bytes {
-      json += Array("\"put\":".utf8) + bytes
+      json += "\"put\":".utf8
+      json += bytes
     } else {
-      json += Array("\"del\":".utf8) + JSON.text(id).bytes
+      json += "\"del\":".utf8
+      JSON.write(id, to: &json)
     }
     json.append(UInt8(ascii: "}"))
     return json

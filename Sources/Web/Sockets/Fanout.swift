@@ -84,6 +84,9 @@ package final class Fanout {
 
   package var subscriberCount: Int { subscribers.count }
 
+  /// Whether all subscribers meet the condition.
+  package func subscribersSatisfy(_ condition: (WebSocket) -> Bool) -> Bool { subscribers.allSatisfy(condition) }
+
   /// The bytes of the messages that are still to go out.
   package var keptBytes: Int { log.byteCount + log.largeBytes }
 
