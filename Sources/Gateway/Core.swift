@@ -76,7 +76,18 @@ final class Core {
   var browsers: [String: BrowserModel] = [:]
   var invitations: [String: InvitationModel] = [:]
   var sessions: [String: SessionModel] = [:]
-  var memberTexts = MemberTexts()
+  /// The same by their endpoints.
+  var sessionsByEndpoint: [EndpointID: SessionModel] = [:]
+  /// Events of sessions that are to be handled, in order.
+  var pendingEvents: [(event: SessionEvent, sessions: [EndpointID])] = []
+  /// The bytes of the messages among them.
+  var pendingBytes = 0
+  var memberCache = MemberCache()
+  /// Members that the rule of a session has admitted, for one entry about each in the audit.
+  var admittedMembers: Set<EndpointID> = []
+  /// Sessions whose counts of connected members are to be published, and when that was done last.
+  var dueSessions: [SessionModel] = []
+  var countsPublishedAt = Instant.now
   /// Disk use by resources, for each owner.
   var diskUse = DiskUse()
   /// Disk use by the messages that sessions may keep, for each owner.
@@ -138,7 +149,8 @@ final class Core {
     started = Timestamp.now
     meters = Meters(routes: router.routes.count)
     sessionStore.reactor = host.reactor
-    sessionStore.onUnreliable = { [weak self] message, session in self?.receiveUnreliable(message, in: session) }
+    sessionStore.onUnreliable = { [weak self] message, sessions in self?.receiveUnreliable(message, in: sessions) }
+    sessionStore.onEvent = { [weak self] event, sessions in self?.enqueue(event, in: sessions) }
     sessionStore.onDamage = { [log] in
       log(
         .error, for: .operator, "damaged",

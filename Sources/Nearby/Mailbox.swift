@@ -64,6 +64,16 @@ final class Mailbox<Element: Sendable>: Sendable {
     return level
   }
 
+  /// Empties the queue.
+  func takeAll() -> [Element] {
+    state.withLock { state in
+      var all: [Element] = []
+      while let next = state.next() { all.append(next) }
+      state.isHigh = false
+      return all
+    }
+  }
+
   /// Replaces the queue: only the latest is of interest.
   func put(latest element: Element) {
     let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in

@@ -7,12 +7,16 @@ internal import Testing
 struct CrowdTests {
   private static let size = 12
 
-  private static func crowd(at place: Place) async throws -> [(client: Asker, path: String)] {
+  private static func crowd(
+    at place: Place, of size: Int = size
+  ) async throws -> [(client: Asker, path: String)] {
     var crowd: [(client: Asker, path: String)] = []
     for number in 0..<size {
       let client = try await place.client()
       let peer = try await client.make("/v1/peers", ["displayName": .text("Peer \(number)")]).id
-      let session = try await client.make("/v1/sessions", ["peer": .text(peer), "adhoc": "crowd"]).id
+      let session = try await client.make(
+        "/v1/sessions", ["peer": .text(peer), "adhoc": "crowd", "history": ["keep": "memory"]]
+      ).id
       crowd.append((client, "/v1/sessions/\(session)"))
     }
     for (client, path) in crowd {
@@ -30,9 +34,9 @@ struct CrowdTests {
       let found = try #require(
         await place.gateway.answer { core in
           (
-            core.memberTexts.writtenCount,
+            core.memberCache.madeCount,
             core.sessions.values.flatMap { session in
-              session.present.keys.compactMap { session.members[$0]?.bytes }
+              session.present.values.compactMap { session.members[$0.id]?.bytes }
             }.map { $0.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) } }
           )
         })
@@ -60,6 +64,60 @@ struct CrowdTests {
       let after = try #require(await place.gateway.answer { $0.sessionList.offset })
       // Once for each of those that were there, and for the new one a few times, not once for each of them.
       #expect(after - before <= UInt64(Self.size + 4), "\(after - before)")
+    }
+  }
+
+  @Test func `a message to all is one text, whose bytes all who receive it share`() async throws {
+    try await atPlace { place in
+      let crowd = try await Self.crowd(at: place)
+      let sent = try await crowd[0].client.ask("POST", "\(crowd[0].path)/messages", Array("hello all".utf8))
+      #expect(sent.status == 201)
+      var ids: Set<String> = []
+      for (client, path) in crowd.dropFirst() {
+        ids.insert(try await client.wait(in: "\(path)/messages", "body", "hello all")["id"]?.text ?? "")
+      }
+      let id = try #require(ids.first)
+      let found = try #require(
+        await place.gateway.answer { core in
+          core.sessions.values.compactMap { $0.messages[id] }.map { item in
+            item.bytes.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
+          }
+        })
+      #expect(ids.count == 1)
+      #expect(found.count == Self.size - 1 && Set(found).count == 1)
+    }
+  }
+
+  @Test func `whoever is admitted by the rule of several sessions has one entry in the audit`() async throws {
+    try await atPlace { place in
+      _ = try await Self.crowd(at: place)
+      let entries = try await place.client("operator").get("/v1/audit?by=rule&deed=accepted").json["items"]?.list ?? []
+      #expect(entries.count == Self.size)
+      #expect(Set(entries.compactMap { $0["peer"]?.text }).count == Self.size)
+    }
+  }
+
+  @Test func `a change of more than sixteen members and sessions is one event, which all their clients see`()
+    async throws
+  {
+    try await atPlace { place in
+      let crowd = try await Self.crowd(at: place, of: 20)
+      let before = try #require(await place.gateway.answer { $0.eventList.offset })
+      let client = try await place.client()
+      let peer = try await client.make("/v1/peers", ["displayName": "Late"]).id
+      let session = try await client.make("/v1/sessions", ["peer": .text(peer), "adhoc": "crowd"]).id
+      for (client, path) in crowd {
+        _ = try await client.wait(in: "\(path)/members") { $0["displayName"] == "Late" && $0["state"] == "connected" }
+      }
+      let event = try await crowd[0].client.wait(in: "/v1/events?event=connected") {
+        $0["displayName"] == "Late" && $0["sessions"] != nil
+      }
+      #expect(event["about"]?.text?.hasSuffix("/members/\(session)") == true)
+      #expect(try await crowd[9].client.get("/v1/events").json["items"]?.list?.contains(event) == true)
+      #expect(try await place.client().get("/v1/events").json["items"]?.list?.contains(event) == false)
+      let after = try #require(await place.gateway.answer { $0.eventList.offset })
+      // Its peer, its session, and a few for both states of all pairs: not one for each of them.
+      #expect(after - before <= 24, "\(after - before)")
     }
   }
 }

@@ -49,12 +49,13 @@ struct PlentyTests {
   private let others: Set = [
     "getDiagnostics", "readStream", "openStreamSocket", "openSocket", "downloadResource", "listDatagrams",
   ]
-  /// Told only of what has come to an end, has failed, or goes on for long.
+  /// Told only of what has come to an end, has failed, goes on for long, or concerns a crowd.
   private let seldom: Set = [
     "problem", "reason", "detail", "cause", "cure", "fate", "text", "host", "fingerprint", "next", "del", "code",
     "bytes",
     "bytesPerSecond", "timeLeft", "damaged", "expiresAt", "session", "adhoc", "missed", "oldest", "awaySince",
     "suspended", "adhocProblem", "basePath",
+    "members", "sessions",
   ]
 
   @Test("Everything that is there is told as the document has it, and what it promises is told")

@@ -124,14 +124,17 @@ struct TransferTests {
       let (anna, bert) = (meeting.anna, meeting.bert)
       let made = try await bert.client.make("\(bert.path)/resources", ["name": "plan", "to": .text(anna.peer)])
       await bert.place.gateway.run { core in
-        for member in core.sessions[bert.session]?.present.values ?? [:].values { member.state = .notConnected(reason) }
+        guard let session = core.sessions[bert.session] else { return }
+        for known in session.present.values {
+          core.show(MemberModel.View(known.member, .notConnected(reason)), in: session)
+        }
       }
       #expect(try await bert.client.ask("PUT", made.json["content"]?.text ?? "", [1, 2, 3]).status == 200)
       #expect(try await bert.client.get(made["Location"] ?? "").json["state"] == "transferring")
       await bert.place.gateway.run { core in
         guard let session = core.sessions[bert.session] else { return }
         for known in session.present.values {
-          known.state = .connected
+          core.show(MemberModel.View(known.member, .connected), in: session)
           core.offerWaiting(to: known.member, in: session)
         }
       }

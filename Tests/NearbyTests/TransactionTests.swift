@@ -69,6 +69,33 @@ struct TransactionTests {
     await host.stop()
   }
 
+  @Test("Sessions that are observed have what they have in common reported once, and nothing in their own queues")
+  func observed() async throws {
+    let (folder, scribe) = (TemporaryFolder(), Scribe())
+    let (host, _) = try await keeper(in: folder, scribe)
+    var sessions: [Session] = []
+    for name in ["Ada", "Bob", "Cid"] {
+      let peer = try await host.peer(named: name)
+      sessions.append(try await peer.openSession())
+    }
+    let earlier = try await host.loop.run { [sessions] _ in sessions.map { $0.observe().count } }
+    #expect(earlier == [0, 0, 0])
+    for session in sessions { try await session.startAdhoc("talk") }
+    for session in sessions {
+      while session.members.count < 2 { try await host.loop.run { _ in } }
+    }
+    let (heard, lists) = try await host.loop.run { [first = sessions[0]] _ in
+      scribe.events = []
+      _ = try first.dispatch(Array("to all".utf8), .reliable, wantsFate: false)
+      return (scribe.told.count { $0 == "heard" }, scribe.events.map { Set($0.sessions) })
+    }
+    #expect(heard == 1 && lists == [Set(sessions.dropFirst().map(\.id))])
+    await host.stop()
+    for session in sessions {
+      for await event in session.events { Issue.record("\(event) is in the queue of a session") }
+    }
+  }
+
   @Test("A loop that is behind stores together what is noted within a moment, and one that is not waits for nothing")
   func behind() async throws {
     let (folder, scribe) = (TemporaryFolder(), Scribe())
@@ -156,6 +183,8 @@ private final class Scribe: TransactionObserver {
   nonisolated(unsafe) var notes: [PendingWrite] = []
   /// Unsafe for the compiler, in the same way.
   nonisolated(unsafe) var told: [String] = []
+  /// Unsafe for the compiler, in the same way.
+  nonisolated(unsafe) var events: [(event: SessionEvent, sessions: [EndpointID])] = []
   private let found = Mutex<[Int]>([])
 
   var counts: [Int] { found.withLock { $0 } }
@@ -167,7 +196,8 @@ private final class Scribe: TransactionObserver {
 
   func found(_ count: Int) { found.withLock { $0.append(count) } }
 
-  func heard(_ message: Message, in session: EndpointID) { told.append("heard") }
+  func heard(_ message: Message, in sessions: [EndpointID]) { told.append("heard") }
+  func handle(_ event: SessionEvent, in sessions: [EndpointID]) { events.append((event, sessions)) }
   func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID) {
     told.append("\(fate)")
   }

@@ -1,17 +1,17 @@
-/// A bit set of slots, which number the local endpoints of a group.
+/// A bit set of slots, which number the local endpoints of a group, or other things from 0 on.
 ///
 /// Slots that are close together need no heap memory, and an operation costs as much as the smaller of its sets:
 /// inserting, removing and finding one slot in a set of thousands is O(1).
 ///
 /// Invariant: where the set is not empty, `first` is not zero and `rest` does not end in a zero, so that equal sets are
 /// equal in all parts.
-struct SlotSet: Hashable, Sendable {
+package struct SlotSet: Hashable, Sendable {
   /// The index of the word `first`; the words before it are zero.
   private var base = 0
   private var first: UInt64 = 0
   private var rest: [UInt64] = []
 
-  init() {}
+  package init() {}
 
   init(_ slot: Int) { (base, first) = (slot / 64, 1 << UInt64(slot % 64)) }
 
@@ -24,16 +24,16 @@ struct SlotSet: Hashable, Sendable {
   /// From slot 0 on, without zeros at the end.
   var words: [UInt64] { isEmpty ? [] : [UInt64](repeating: 0, count: base) + [first] + rest }
 
-  var isEmpty: Bool { first == 0 }
-  var count: Int { rest.reduce(first.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
+  package var isEmpty: Bool { first == 0 }
+  package var count: Int { rest.reduce(first.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
 
   /// The slot of a set of one.
   var only: Int? { rest.isEmpty && first.nonzeroBitCount == 1 ? base * 64 + first.trailingZeroBitCount : nil }
 
-  func contains(_ slot: Int) -> Bool { word(slot / 64) & (1 << UInt64(slot % 64)) != 0 }
+  package func contains(_ slot: Int) -> Bool { word(slot / 64) & (1 << UInt64(slot % 64)) != 0 }
 
-  mutating func insert(_ slot: Int) { formUnion(SlotSet(slot)) }
-  mutating func remove(_ slot: Int) { subtract(SlotSet(slot)) }
+  package mutating func insert(_ slot: Int) { formUnion(SlotSet(slot)) }
+  package mutating func remove(_ slot: Int) { subtract(SlotSet(slot)) }
 
   func union(_ other: SlotSet) -> SlotSet {
     var all = self
@@ -75,12 +75,12 @@ struct SlotSet: Hashable, Sendable {
   }
 
   /// In ascending order.
-  func forEach(_ body: (Int) -> Void) {
+  package func forEach(_ body: (Int) -> Void) {
     Self.forEach(in: first, from: base * 64, body)
     for (position, bits) in rest.enumerated() { Self.forEach(in: bits, from: (base + 1 + position) * 64, body) }
   }
 
-  var slots: [Int] {
+  package var slots: [Int] {
     var all: [Int] = []
     forEach { all.append($0) }
     return all

@@ -84,7 +84,7 @@ extension Core {
       model.isLocked = settings["locked"] == true
       model.blocked = Set((settings["blocked"]?.list ?? []).compactMap(\.text))
       model.adhoc = settings["adhoc"]?.text
-      sessions[model.id] = model
+      register(model)
       historyUse.change(model.owner, from: 0, to: retention.onDisk)
       begin(model)
       for resource in resources.compactMap({ ResourceModel($0, in: options.folder) }) {

@@ -41,7 +41,6 @@ final class History: @unchecked Sendable {
   private var first: StoredMessage?
   private var isPruning = false
   /// A cache: mostly the next message has the same sender.
-  private var lastSender: (peer: PeerID, text: String)?
   private var lastFacets: (sender: String, mode: String, facets: [String: String])?
   private let latest: [StoredMessage]
   private let offsetAtStart: UInt64
@@ -109,12 +108,6 @@ final class History: @unchecked Sendable {
     return facets
   }
 
-  private func text(of peer: PeerID) -> String {
-    if let last = lastSender, last.peer == peer { return last.text }
-    lastSender = (peer, peer.text)
-    return peer.text
-  }
-
   private func id(of message: StoredMessage) -> String { message.name ?? Self.id(of: message.ordinal) }
 
   /// The id of a message whose sender has given it none.
@@ -127,9 +120,7 @@ final class History: @unchecked Sendable {
 
   // MARK: New messages
 
-  func receive(_ message: Message) {
-    add(MessageText(message, from: text(of: message.from.peer)), named: nil, nil)
-  }
+  func receive(_ text: MessageText) { add(text, named: nil, nil) }
 
   /// Adds a message that is sent from here; `dispatch` gives it to the engine and returns its number there.
   func send(
@@ -155,14 +146,15 @@ final class History: @unchecked Sendable {
     count += 1
     let now = Timestamp.now
     let head = text.written(as: name ?? Self.id(of: offset), at: now)
-    let json = receipt?.delivery.written(after: head.dropLast()) ?? head
+    var delivery = receipt?.delivery
+    let json = delivery?.written(after: head.dropLast()) ?? head
     total += json.count
     var message = StoredMessage(
       ordinal: offset, changed: offset, count: count, total: total, at: now.milliseconds, name: name,
       sender: text.from, mode: text.mode.word, json: json)
-    if let (number, delivery) = receipt, !delivery.isSettled {
+    if let number = receipt?.number, var delivery, !delivery.isSettled {
       message.receipt = number
-      message.recipients = delivery.stored
+      message.recipients = delivery.stored()
       open[number] = (message, delivery.after(head.count - 1))
     }
     sessionStore.enqueue(PendingMessage(message, in: self, settle: settle))
@@ -197,13 +189,13 @@ final class History: @unchecked Sendable {
   /// Adds writes of the changed delivery statuses, as they are by now.
   func writeDeliveryStatuses() {
     for number in changed.sorted() {
-      guard let (before, delivery) = open[number] else { continue }
+      guard case (let before, var delivery)? = open[number] else { continue }
       var message = before
       offset += 1
       message.changed = offset
       message.json = delivery.written(after: message.json.prefix(delivery.headCount))
       message.receipt = delivery.isSettled ? nil : number
-      message.recipients = delivery.isSettled ? nil : delivery.stored
+      message.recipients = delivery.isSettled ? nil : delivery.stored()
       open[number] = delivery.isSettled ? nil : (message, delivery)
       sessionStore.enqueue(PendingMessage(message, in: self))
     }

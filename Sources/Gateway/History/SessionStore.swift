@@ -40,7 +40,9 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   /// Called for each damaged message.
   var onDamage: () -> Void = {}
   /// Called with each unreliable message as it comes: none of it is stored, and so it waits for no commit.
-  var onUnreliable: (Nearby.Message, EndpointID) -> Void = { _, _ in }
+  var onUnreliable: (Nearby.Message, [EndpointID]) -> Void = { _, _ in }
+  /// Called with each event of the gateway's sessions, and those that have it.
+  var onEvent: (SessionEvent, [EndpointID]) -> Void = { _, _ in }
 
   private init(_ writer: Writer, in folder: String, isDurable: Bool, nextNumber: Int) {
     self.writer = writer
@@ -198,12 +200,18 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
 
   // MARK: Observed transactions
 
-  func heard(_ message: Nearby.Message, in session: EndpointID) {
+  func heard(_ message: Nearby.Message, in sessions: [EndpointID]) {
     switch message.mode {
-    case .reliable: histories[session]?.receive(message)
-    case .unreliable: onUnreliable(message, session)
+    case .reliable:
+      let durable = sessions.compactMap { histories[$0] }
+      if durable.isEmpty { return }
+      let text = MessageText(message)
+      for history in durable { history.receive(text) }
+    case .unreliable: onUnreliable(message, sessions)
     }
   }
+
+  func handle(_ event: SessionEvent, in sessions: [EndpointID]) { onEvent(event, sessions) }
 
   func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID) {
     histories[session]?.updateDelivery(of: message, for: recipients, fate)

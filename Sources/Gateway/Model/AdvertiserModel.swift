@@ -114,7 +114,8 @@ extension Core {
   }
 
   /// Ad hoc mode has ended by itself, and its advertisers with it.
-  func adhocEnded(in session: SessionModel) async {
+  func adhocEnded(in id: String) async {
+    guard let session = sessions[id] else { return }
     for advertiser in advertisers.values where advertiser.invitations == .adhoc && advertiser.session == session.id {
       remove(advertiser)
     }

@@ -7,22 +7,27 @@ extension Core {
   /// Larger contents are sent as resources.
   static let messageBytesMax = 1 << 20
 
-  func received(_ message: Message, in model: SessionModel) {
+  /// Records a message: one text for all its sessions here.
+  func received(_ message: Message, in models: [SessionModel]) {
     // An unreliable message was announced when it came.
     if message.mode == .unreliable { return }
-    meters.message(.incoming, message.mode, message.bytes.count)
+    meters.message(.incoming, message.mode, message.bytes.count, times: models.count)
     // A message of a durable history is announced once it is stored.
-    if model.history != nil { return }
-    record(MessageText(message), as: Secrets.id(), in: model)
+    let models = models.filter { $0.history == nil }
+    if models.isEmpty { return }
+    let (text, id) = (MessageText(message), Secrets.id())
+    let written = text.written(as: id, at: Timestamp.now)
+    for model in models { put(text, as: id, written, in: model) }
   }
 
-  /// Announces an unreliable message, which waits neither for the session's other events nor for the store.
-  func receiveUnreliable(_ message: Message, in session: EndpointID) {
+  /// Announces an unreliable message, which waits neither for the sessions' other events nor for the store.
+  func receiveUnreliable(_ message: Message, in sessions: [EndpointID]) {
     // The host is in the middle of its outputs.
     reactor.soon { [weak self] in
-      guard let self, let model = sessions[session.text] else { return }
-      meters.message(.incoming, .unreliable, message.bytes.count)
-      announce(MessageText(message), in: model)
+      guard let self else { return }
+      let (text, models) = (MessageText(message), models(of: sessions))
+      meters.message(.incoming, .unreliable, message.bytes.count, times: models.count)
+      for model in models { announce(text, in: model) }
     }
   }
 
@@ -38,12 +43,16 @@ extension Core {
     var written = text.written(as: id, at: Timestamp.now)
     if let receipt {
       let head = written.dropLast()
-      let delivery = Delivery(of: id, head.count, to: receipt.recipients)
-      model.deliveries[receipt.id] = delivery
+      var delivery = Delivery(of: id, head.count, to: receipt.recipients)
       written = delivery.written(after: head)
+      model.deliveries[receipt.id] = delivery
     }
-    return model.messages.put(
-      id, written: written, owner: model.owner, facets: ["from": text.from, "mode": text.mode.word])
+    return put(text, as: id, written, in: model)
+  }
+
+  @discardableResult
+  private func put(_ text: MessageText, as id: String, _ written: [UInt8], in model: SessionModel) -> Item {
+    model.messages.put(id, written: written, owner: model.owner, facets: text.facets)
   }
 
   // MARK: Sending
@@ -157,7 +166,7 @@ extension Core {
   private func recipients(_ call: Call, in model: SessionModel) throws(Problem) -> [Member]? {
     let names = call.query.filter { $0.name == "to" }.map(\.value)
     if names.isEmpty {
-      guard !model.connected.isEmpty else {
+      guard model.connectedCount > 0 else {
         throw Problem(.notConnected, "nobody is connected in this session, and so nothing was sent", rule: "connected")
       }
       return nil
@@ -169,9 +178,7 @@ extension Core {
     }
     var recipients: [Member] = []
     for name in names {
-      guard let known = model.present.values.first(where: { $0.member.peer.text == name || $0.member.id.text == name }),
-        known.isConnected
-      else {
+      guard let known = model.find(name), known.isConnected else {
         throw Problem(
           .notConnected, "\(QuotedText.of(name)) is not connected in this session, and so nothing was sent",
           field: "to",

@@ -23,22 +23,22 @@ struct Delivery {
 
   private struct Recipient {
     let id: EndpointID
-    /// The unchanging part of its JSON.
-    let head: [UInt8]
+    let peer: PeerID
+    let name: String
+    /// The unchanging part of its JSON, once that was needed.
+    private var head: [UInt8] = []
     var state = State.pending
 
-    init(_ id: EndpointID, peer: String, name: String, _ state: State = .pending) {
-      self.id = id
-      self.state = state
-      var head = Array("{\"member\":\"\(id.text)\",\"peer\":".utf8)
-      JSON.write(peer, to: &head)
-      head += ",\"displayName\":".utf8
-      JSON.write(name, to: &head)
-      head += ",\"state\":\"".utf8
-      self.head = head
+    init(_ id: EndpointID, peer: PeerID, name: String, _ state: State = .pending) {
+      (self.id, self.peer, self.name, self.state) = (id, peer, name, state)
     }
 
-    func write(to json: inout [UInt8]) {
+    mutating func write(to json: inout [UInt8]) {
+      if head.isEmpty {
+        head += "{\"member\":\"\(id.text)\",\"peer\":\"\(peer.text)\",\"displayName\":".utf8
+        JSON.write(name, to: &head)
+        head += ",\"state\":\"".utf8
+      }
       json += head
       json += state.rawValue.utf8
       json += "\"}".utf8
@@ -52,17 +52,18 @@ struct Delivery {
   private var recipients: [Recipient]
   /// The index of each recipient, if there are more than a few.
   private var places: [EndpointID: Int] = [:]
-  private var pending: Int
+  /// How many recipients are in each state.
+  private var counts: [State: Int]
 
   init(of message: String = "", _ headCount: Int = 0, to members: [Member]) {
-    self.init(message, headCount, members.map { Recipient($0.id, peer: $0.peer.text, name: $0.name) })
+    self.init(message, headCount, members.map { Recipient($0.id, peer: $0.peer, name: $0.name) })
   }
 
   private init(_ message: String, _ headCount: Int, _ recipients: [Recipient]) {
     self.message = message
     self.headCount = headCount
     self.recipients = recipients
-    pending = recipients.count { $0.state == .pending }
+    counts = recipients.reduce(into: [:]) { $0[$1.state, default: 0] += 1 }
     guard recipients.count > Self.linearSearchMax else { return }
     for (place, recipient) in recipients.enumerated() { places[recipient.id] = place }
   }
@@ -74,7 +75,9 @@ struct Delivery {
     recipients.count > Self.linearSearchMax ? places[member] : recipients.firstIndex { $0.id == member }
   }
 
-  var isSettled: Bool { pending == 0 }
+  private func count(of state: State) -> Int { counts[state] ?? 0 }
+
+  var isSettled: Bool { count(of: .pending) == 0 }
 
   func after(_ headCount: Int) -> Delivery {
     var delivery = self
@@ -85,14 +88,15 @@ struct Delivery {
   mutating func set(_ fate: DeliveryStatus, for members: [EndpointID]) {
     for member in members {
       guard let place = place(of: member) else { continue }
-      if recipients[place].state == .pending { pending -= 1 }
+      counts[recipients[place].state, default: 0] -= 1
       recipients[place].state = State(fate)
+      counts[recipients[place].state, default: 0] += 1
     }
   }
 
-  private func write(to json: inout [UInt8]) {
+  private mutating func write(to json: inout [UInt8]) {
     for state in State.allCases {
-      json += "\(state == .pending ? "{" : ",")\"\(state.rawValue)\":\(recipients.count { $0.state == state })".utf8
+      json += "\(state == .pending ? "{" : ",")\"\(state.rawValue)\":\(count(of: state))".utf8
     }
     if recipients.count <= Self.namedMax {
       json += ",\"recipients\":".utf8
@@ -101,11 +105,11 @@ struct Delivery {
     json.append(UInt8(ascii: "}"))
   }
 
-  private func writeRecipients(to json: inout [UInt8]) {
+  private mutating func writeRecipients(to json: inout [UInt8]) {
     json.append(UInt8(ascii: "["))
-    for (place, recipient) in recipients.enumerated() {
+    for place in recipients.indices {
       if place > 0 { json.append(UInt8(ascii: ",")) }
-      recipient.write(to: &json)
+      recipients[place].write(to: &json)
     }
     json.append(UInt8(ascii: "]"))
   }
@@ -115,7 +119,7 @@ struct Delivery {
 
 extension Delivery {
   /// All recipients, however many.
-  var stored: [UInt8] {
+  mutating func stored() -> [UInt8] {
     var json: [UInt8] = []
     writeRecipients(to: &json)
     return json
@@ -129,8 +133,8 @@ extension Delivery {
     self.init(
       "", head.count - 1,
       recipients.compactMap { json in
-        guard let member = json["member"]?.text.flatMap({ try? EndpointID(text: $0) }), let peer = json["peer"]?.text,
-          let name = json["displayName"]?.text,
+        guard let member = json["member"]?.text.flatMap({ try? EndpointID(text: $0) }),
+          let peer = json["peer"]?.text.flatMap({ try? PeerID(text: $0) }), let name = json["displayName"]?.text,
           let state = json["state"]?.text.flatMap(State.init(rawValue:))
         else { return nil }
         return Recipient(member, peer: peer, name: name, state)
@@ -157,26 +161,27 @@ extension Core {
   private func publishDeliveries(of model: SessionModel) {
     // In the order of sending.
     for receipt in model.changedDeliveries.sorted() {
-      guard let delivery = model.deliveries[receipt] else { continue }
+      guard var delivery = model.deliveries[receipt] else { continue }
       // The message may be too old to be kept.
       if let item = model.messages[delivery.message] {
         model.messages.put(item, written: delivery.written(after: item.bytes.prefix(delivery.headCount)))
       }
-      if delivery.isSettled { model.deliveries[receipt] = nil }
+      model.deliveries[receipt] = delivery.isSettled ? nil : delivery
     }
     model.changedDeliveries = []
   }
 }
 
 extension Delivery {
-  /// The size of all counts, and of a recipient's state.
+  /// The size of all counts, and of a recipient with a short name.
   private static let frameBytes = 128
-  private static let stateBytes = 16
+  private static let recipientBytes = 192
 
   /// The whole message, whose last member this is.
-  func written(after head: ArraySlice<UInt8>) -> [UInt8] {
+  mutating func written(after head: ArraySlice<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(head.count + Self.frameBytes + recipients.reduce(0) { $0 + $1.head.count + Self.stateBytes })
+    let named = recipients.count <= Self.namedMax ? recipients.count : 0
+    bytes.reserveCapacity(head.count + Self.frameBytes + named * Self.recipientBytes)
     bytes += head
     bytes += ",\"delivery\":".utf8
     write(to: &bytes)

@@ -1,53 +1,85 @@
 internal import Nearby
 internal import Notation
 
-/// A remote member, as last reported.
+/// A remote member as sessions here see it, and its JSON: one object for all that see it so.
 final class MemberModel {
-  /// The member as reported while it was connecting or connected.
-  private(set) var member: Member
-  /// The certificates that it has shown.
-  private var chain: JSON
-  var state: MemberState
-  /// Since when it is away, by the machine's clock; nil while it is present.
-  private(set) var awaySince: Timestamp?
-  var isSuspended = false
-  /// Whether it was ever connected.
-  var wasIn = false
+  struct View {
+    /// The member as reported while it was connecting or connected.
+    fileprivate(set) var member: Member
+    fileprivate(set) var state: MemberState
+    /// Since when it is away, by the machine's clock; nil while it is present.
+    fileprivate(set) var awaySince: Timestamp?
+    var isSuspended = false
+    /// Whether it was ever connected.
+    fileprivate(set) var wasIn = false
+    var isVerified = false
 
-  init(_ member: Member, _ state: MemberState) {
-    self.member = member
-    chain = .list(member.certificates.map(\.json))
-    self.state = state
+    init(_ member: Member, _ state: MemberState) {
+      (self.member, self.state) = (member, state)
+      update(member, state)
+    }
+
+    /// Sets its present state; a member that has gone keeps its last known properties.
+    mutating func update(_ member: Member, _ state: MemberState) {
+      self.state = state
+      if state == .connected { wasIn = true }
+      isSuspended = false
+      setAway(since: member.awaySince)
+      if case .notConnected = state { return }
+      self.member = member
+    }
+
+    /// Sets the certificates that it has shown.
+    mutating func update(_ member: Member) { self.member = member }
+
+    /// Sets the time that was reported with the member.
+    mutating func setAway(since moment: ContinuousClock.Instant?) { awaySince = moment.map(Timestamp.init) }
+
+    /// Two members with the same ID are equal, whatever they have shown.
+    fileprivate func isSame(as other: View) -> Bool {
+      member == other.member && member.encryption == other.member.encryption && member.inviter == other.member.inviter
+        && member.chain == other.member.chain && state == other.state && awaySince == other.awaySince
+        && isSuspended == other.isSuspended && wasIn == other.wasIn && isVerified == other.isVerified
+    }
   }
 
-  /// Sets its present state; a member that has gone keeps its last known properties.
-  func update(_ member: Member, _ state: MemberState) {
-    self.state = state
-    if case .notConnected = state { return }
-    if member.chain != self.member.chain { chain = .list(member.certificates.map(\.json)) }
-    self.member = member
+  let view: View
+  let id: String
+  let bytes: [UInt8]
+  let facets: [String: String]
+
+  init(_ view: View) {
+    self.view = view
+    id = view.member.id.text
+    let json = view.json
+    bytes = json.bytes
+    facets = ["peer": view.member.peer.text, "state": view.state.word]
   }
 
-  /// Sets the time that was reported with the member.
-  func setAway(since moment: ContinuousClock.Instant?) { awaySince = moment.map(Timestamp.init) }
+  func shows(_ view: View) -> Bool { self.view.isSame(as: view) }
 
-  var isConnected: Bool { state == .connected }
+  var member: Member { view.member }
+  var isConnected: Bool { view.state == .connected }
 
   /// Whether it cannot come back: a member that was lost, or not reached in time, may.
   var isGone: Bool {
-    guard case .notConnected(let reason) = state else { return false }
+    guard case .notConnected(let reason) = view.state else { return false }
     return ![.lost, .slow, .unreachable, .timedOut].contains(reason)
   }
 
-  func json(isVerified: Bool) -> JSON {
+  static let words = ["connecting", "connected", "notConnected"]
+}
+
+extension MemberModel.View {
+  fileprivate var json: JSON {
     var members: [JSON.Member] = [
       .init("id", .text(member.id.text)), .init("peer", .text(member.peer.text)),
-      .init("displayName", .text(member.name)), .init("state", .text(word)), .init("suspended", .bool(isSuspended)),
-      .init("verified", .bool(isVerified)), .init("carriedBy", .text(member.host.text)),
-      .init("encryption", .text("\(member.encryption)")),
+      .init("displayName", .text(member.name)), .init("state", .text(state.word)),
+      .init("suspended", .bool(isSuspended)), .init("verified", .bool(isVerified)),
+      .init("carriedBy", .text(member.host.text)), .init("encryption", .text("\(member.encryption)")),
     ]
     if let inviter = member.inviter { members.append(.init("inviter", .text(inviter.text))) }
-    if !member.chain.isEmpty { members.append(.init("chain", chain)) }
+    if !member.chain.isEmpty { members.append(.init("chain", .list(member.certificates.map(\.json)))) }
     if case .notConnected(let reason) = state {
       members.append(.init("reason", .text("\(reason)")))
       members.append(.init("detail", .text(reason.sentence)))
@@ -56,11 +88,11 @@ final class MemberModel {
     }
     return .object(members)
   }
+}
 
-  static let words = ["connecting", "connected", "notConnected"]
-
-  private var word: String {
-    switch state {
+extension MemberState {
+  var word: String {
+    switch self {
     case .connecting: "connecting"
     case .connected: "connected"
     case .notConnected: "notConnected"

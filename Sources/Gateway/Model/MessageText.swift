@@ -13,13 +13,11 @@ struct MessageText {
   let contentType: String?
   /// The same, or the type that the bytes look like.
   let type: String
+  let facets: [String: String]
 
-  init(_ message: Message) { self.init(message, from: message.from.peer.text) }
-
-  /// For a caller that has the sender's text already.
-  init(_ message: Message, from: String) {
+  init(_ message: Message) {
     self.init(
-      from: from, name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
+      from: message.from.peer.text, name: message.from.name, to: nil, mode: message.mode, bytes: message.bytes,
       contentType: message.contentType)
   }
 
@@ -27,6 +25,7 @@ struct MessageText {
     (self.from, self.name, self.to, self.mode, self.bytes) = (from, name, to, mode, bytes)
     self.contentType = contentType
     type = contentType ?? Self.type(of: bytes)
+    facets = ["from": from, "mode": mode.word]
   }
 
   private static func type(of bytes: [UInt8]) -> String {

@@ -36,10 +36,6 @@ extension SessionModel: RegisteredModel {
   func registered(in core: Core) -> SessionModel? { core.sessions[id] }
 }
 
-extension MemberModel: SessionPart {
-  func registered(in session: SessionModel) -> MemberModel? { session.present[member.id.text] }
-}
-
 extension StreamModel: SessionPart {
   func registered(in session: SessionModel) -> StreamModel? { session.streamModels[id] }
 }

@@ -230,7 +230,7 @@ extension Core {
 
   // MARK: Incoming
 
-  func offered(_ resource: IncomingResource, in session: SessionModel) async {
+  func offered(_ resource: IncomingResource, in session: SessionModel) {
     if let model = session.resourceModels.values.first(where: { $0.transfer == resource.number && $0.isIncoming }) {
       // It existed before a restart.
       model.state = resource.isUnderWay ? .transferring : .offered
@@ -240,7 +240,7 @@ extension Core {
       resource.name, ResourceModel.Remote(resource.member), isIncoming: true, type: resource.type, size: resource.size,
       resource.isUnderWay ? .transferring : .offered, at: Timestamp.now)
     model.transfer = resource.number
-    guard (try? add(model, to: session)) != nil else { return await resource.decline() }
+    guard (try? add(model, to: session)) != nil else { return start { _ in await resource.decline() } }
     publishEvent(
       "resourceOffered", about: "\(session.resources.path)/\(model.id)", session.owner,
       [.init("name", .text(model.name)), .init("displayName", .text(model.remote.name))])
@@ -297,7 +297,7 @@ extension Core {
   func offer(_ model: ResourceModel, _ source: ResourceSource, in session: SessionModel) {
     model.state = .transferring
     publish(model, in: session)
-    guard let known = session.present[model.remote.member], known.isConnected else {
+    guard let known = session.known(model.remote.member), known.isConnected else {
       return deferOffer(
         model.id, in: session.id, Problem(.notConnected, "\(model.remote.name) is not connected, and cannot take it"))
     }
@@ -317,7 +317,7 @@ extension Core {
   private func deferOffer(_ id: String, in place: String, _ error: any Error) {
     guard Problem(wrapping: error).kind == .notConnected, let session = sessions[place], session.stored != nil,
       let model = session.resourceModels[id], !model.isOver, model.path != nil,
-      session.present[model.remote.member]?.isGone != true
+      session.known(model.remote.member)?.isGone != true
     else { return ended(id, in: place, error) }
     model.waitsForMember = true
     // It may wait beyond a restart, so its digest is recorded now.

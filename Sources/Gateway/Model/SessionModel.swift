@@ -79,11 +79,11 @@ final class SessionModel {
   var isLocked = false
   var adhoc: String?
   var blocked: Set<String> = []
-  /// Present members, by their endpoint.
-  var present: [String: MemberModel] = [:]
+  /// Its members, present or gone, as it sees them now.
+  var present: [EndpointID: MemberModel] = [:]
   /// The number of those that are connected.
   var connectedCount = 0
-  /// Whether it is published at the end of this turn of the loop.
+  /// Whether its count is to be published.
   var isPublishingDue = false
   /// Peers that were invited and did not join, by their IDs, oldest first; each has its place among the members.
   var invitees: [String] = []
@@ -127,6 +127,16 @@ final class SessionModel {
     [members, messages, datagrams, streams, resources, certificates, connections, comparisons]
   }
   var connected: [MemberModel] { present.values.filter { $0.isConnected } }
+
+  /// The member with this endpoint.
+  func known(_ endpoint: String) -> MemberModel? { (try? EndpointID(text: endpoint)).flatMap { present[$0] } }
+
+  /// The member with this endpoint, or one of this peer.
+  func find(_ text: String) -> MemberModel? {
+    if let known = known(text) { return known }
+    guard let peer = try? PeerID(text: text) else { return nil }
+    return present.values.first { $0.member.peer == peer }
+  }
 
   var json: JSON {
     var members: [JSON.Member] = [
@@ -182,7 +192,7 @@ extension Core {
     let history = retention.kind == .durable ? sessionStore.begin(stored, retention.limits, of: session.id) : nil
     let model = SessionModel(
       session, peer, parameters, retention, history, at: now, makeCollection, datagrams: datagramCollection)
-    sessions[model.id] = model
+    register(model)
     reservation.release()
     isOpen = true
     if isDurable(peer) { model.stored = stored }
@@ -201,8 +211,10 @@ extension Core {
   func begin(_ model: SessionModel) {
     publish(model)
     let (id, session) = (model.id, model.session)
+    // A session that has ended by now has its last events still in its queue.
+    for event in session.observe() { enqueue(event, in: [session.id]) }
     start { core in
-      for await event in session.events { await core.handle(event, in: id) }
+      for await event in session.events { core.enqueue(event, in: [session.id]) }
       core.closed(id)
     }
     start { core in
@@ -232,8 +244,14 @@ extension Core {
     start { _ in await session.close() }
   }
 
+  func register(_ model: SessionModel) {
+    sessions[model.id] = model
+    sessionsByEndpoint[model.session.id] = model
+  }
+
   private func closed(_ id: String) {
     guard let model = sessions.removeValue(forKey: id) else { return }
+    sessionsByEndpoint[model.session.id] = nil
     for resource in model.resourceModels.values {
       removeFromUse(resource, of: model.owner)
       endUpload(to: resource)
@@ -274,129 +292,13 @@ extension Core {
     return session
   }
 
-  // MARK: Events
-
-  private func handle(_ event: SessionEvent, in id: String) async {
-    guard let model = sessions[id] else { return }
-    switch event {
-    case .member(let member, let state): memberChanged(member, state, model)
-    case .notConnected(let invitee, let reason): failed(invitee, reason, model)
-    case .adhocEnded: await adhocEnded(in: model)
-    case .suspended(let member, let isSuspended):
-      guard let known = model.present[member.id.text] else { return }
-      known.isSuspended = isSuspended
-      publish(known, in: model)
-      publishEvent(
-        "suspended", about: "\(model.members.path)/\(member.id)", model.owner,
-        [.init("displayName", .text(member.name)), .init("suspended", .bool(isSuspended))])
-    case .away(let member):
-      guard let known = model.present[member.id.text] else { return }
-      known.setAway(since: member.awaySince)
-      publish(known, in: model)
-      publishEvent(
-        known.awaySince == nil ? "here" : "away", about: "\(model.members.path)/\(member.id)", model.owner,
-        [.init("displayName", .text(member.name))])
-    case .message(let message): received(message, in: model)
-    case .stream(let reader): opened(reader, in: model)
-    case .resource(let resource): await offered(resource, in: model)
-    case .decision(let decision): await handle(decision: decision, in: model)
-    case .sending(let resource): resumeTransfer(resource, in: model)
-    case .comparison(let comparison): handle(comparison, in: model)
-    case .fate(let receipt, let members, let fate): handle(fate, for: members, of: receipt, in: model)
-    case .undelivered(let members, let fate):
-      for member in members {
-        publishEvent(
-          "undelivered", about: "\(model.members.path)/\(member.id)", model.owner,
-          [.init("displayName", .text(member.name)), .init("fate", .text("\(fate)"))])
-      }
-    }
-  }
-
-  private func memberChanged(_ member: Member, _ state: MemberState, _ model: SessionModel) {
-    let id = member.id.text
-    forgetInvitee(member.peer.text, in: model)
-    let before = model.present[id]
-    if before?.isConnected == true { model.connectedCount -= 1 }
-    let known = before ?? MemberModel(member, state)
-    model.present[id] = known
-    known.update(member, state)
-    if known.isConnected { model.connectedCount += 1 }
-    known.isSuspended = false
-    known.setAway(since: member.awaySince)
-    publish(known, in: model)
-    if state == .connected {
-      // A member that nobody has accepted by an invitation is admitted because the session is open to all.
-      if !known.wasIn, model.adhoc != nil { audit(.accepted, of: member, in: model) }
-      known.wasIn = true
-      offerWaiting(to: member, in: model)
-    }
-    if known.isGone { cancelWaiting(to: member, in: model) }
-    var members: [JSON.Member] = [.init("displayName", .text(member.name))]
-    if case .notConnected(let reason) = state {
-      members.append(.init("reason", .text("\(reason)")))
-      forgetOldMembers(of: model)
-    }
-    let word = state == .connected ? "connected" : state == .connecting ? "connecting" : "notConnected"
-    publishEvent(word, about: "\(model.members.path)/\(id)", model.owner, members)
-    publishSoon(model)
-  }
-
-  /// Publishes the session once for all changes of its members in this turn of the loop.
-  private func publishSoon(_ model: SessionModel) {
-    guard !model.isPublishingDue else { return }
-    model.isPublishingDue = true
-    reactor.soon { [weak self] in
-      model.isPublishingDue = false
-      self?.publish(model)
-    }
-  }
-
-  /// A peer that did not join has no endpoint here: its place among the members has the peer's ID.
-  private func failed(_ invitee: Invitee, _ reason: Reason, _ model: SessionModel) {
-    let id = invitee.peer.text
-    model.invitees.removeAll { $0 == id }
-    model.invitees.append(id)
-    if model.invitees.count > Self.goneMembersMax { model.members.remove(model.invitees.removeFirst()) }
-    model.members.put(
-      id, invitee.json(reason, isVerified: host.knownPeer(invitee.peer) != nil), owner: model.owner,
-      facets: ["peer": id, "state": "notConnected"])
-    publishEvent(
-      "notConnected", about: "\(model.members.path)/\(id)", model.owner,
-      [.init("displayName", .text(invitee.name)), .init("reason", .text("\(reason)"))])
-  }
-
-  func forgetInvitee(_ id: String, in model: SessionModel) {
-    guard let place = model.invitees.firstIndex(of: id) else { return }
-    model.invitees.remove(at: place)
-    model.members.remove(id)
-  }
-
-  /// Keeps former members for display, up to a limit.
-  private func forgetOldMembers(of model: SessionModel) {
-    let gone = model.present.values.filter { if case .notConnected = $0.state { true } else { false } }
-    guard gone.count > Self.goneMembersMax,
-      let oldest = gone.map(\.member.id.text).min(by: { a, b in
-        (model.members[a]?.position.offset ?? 0) < (model.members[b]?.position.offset ?? 0)
-      })
-    else { return }
-    model.present[oldest] = nil
-    model.members.remove(oldest)
-  }
-
-  static let goneMembersMax = 256
-
-  func publish(_ known: MemberModel, in model: SessionModel) {
-    guard exists(known, in: model) else { return }
-    let text = memberTexts.text(of: known, isVerified: host.knownPeer(known.member.peer) != nil)
-    model.members.put(known.member.id.text, written: text.bytes, owner: model.owner, facets: text.facets)
-  }
-
   // MARK: Decisions
 
-  private func handle(decision: TrustDecision, in model: SessionModel) async {
-    if !decision.chain.isEmpty, let known = model.present[decision.member.id.text] {
-      known.update(decision.member, known.state)
-      publish(known, in: model)
+  func handle(decision: TrustDecision, in id: String) async {
+    guard let model = sessions[id] else { return }
+    if !decision.chain.isEmpty, var view = model.present[decision.member.id]?.view {
+      view.update(decision.member)
+      show(view, in: model)
     }
     switch model.parameters.trust {
     case .any: try? await decision.admit()
@@ -455,7 +357,7 @@ extension Core {
     if action == .accepted { try? await decision.admit() } else { try? await decision.refuse() }
   }
 
-  private func audit(_ action: AuditAction, of member: Member, in model: SessionModel) {
+  func audit(_ action: AuditAction, of member: Member, in model: SessionModel) {
     audit(
       action, about: "\(model.members.path)/\(member.id.text)", by: .rule(of: model.owner),
       [.init("peer", .text(member.peer.text)), .init("session", .text(model.id))])

@@ -54,10 +54,11 @@ final class Meters {
     answers[tag == Self.siteTag ? answers.count - 1 : tag].count(status, nanoseconds)
   }
 
-  func message(_ direction: Direction, _ mode: Mode, _ bytes: Int) {
+  /// A message of so many bytes was sent, or received by so many sessions.
+  func message(_ direction: Direction, _ mode: Mode, _ bytes: Int, times count: Int = 1) {
     let place = Self.place(direction, mode)
-    messages[place].count += 1
-    messages[place].bytes += bytes
+    messages[place].count += count
+    messages[place].bytes += count * bytes
   }
 
   func messages(_ direction: Direction, _ mode: Mode) -> Messages { messages[Self.place(direction, mode)] }

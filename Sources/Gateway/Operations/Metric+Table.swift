@@ -118,7 +118,7 @@ extension Metric {
     .one(.gauge, "vicinity_browsers", "Browsers.") { Double($0.browsers.count) },
     .one(.gauge, "vicinity_sessions", "Ends of sessions that its peers have.") { Double($0.sessions.count) },
     .one(.gauge, "vicinity_pairs", "Members that are connected, counted for each end of a session.") { core in
-      Double(core.sessions.values.reduce(0) { $0 + $1.connected.count })
+      Double(core.sessions.values.reduce(0) { $0 + $1.connectedCount })
     },
     .one(.gauge, "vicinity_clients", "Clients that hold a token.") { Double($0.clients.clients.count) },
     .one(.counter, "vicinity_pairings_total", "Codes that were spent for a token.") { Double($0.meters.pairings) },

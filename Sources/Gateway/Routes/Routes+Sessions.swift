@@ -6,11 +6,12 @@ extension Routes {
   static let sessions: [Route] = [
     Route(.post, "/v1/sessions", .role(.member), body: .json, .later(open)),
     Route(
-      .get, "/v1/sessions", .role(.viewer), .collection(facets: ["peer", "adhoc"]) { core, _ in core.sessionList }),
+      .get, "/v1/sessions", .role(.viewer),
+      .collection(facets: ["peer", "adhoc"]) { core, _ in core.currentSessionList }),
     Route(
       .get, "/v1/sessions/{session}", .role(.viewer),
       .now { core, call in
-        try core.item(call[0], in: core.sessionList, "session", call)
+        try core.item(call[0], in: core.currentSessionList, "session", call)
       }),
     Route(.patch, "/v1/sessions/{session}", .role(.member), body: .json, .later(change)),
     Route(
@@ -40,7 +41,7 @@ extension Routes {
       .later { core, call in
         let session = try core.ownSession(call[0], for: call.need())
         let ban = try call.flag("ban")
-        guard let known = session.present[call[1]] else {
+        guard let known = session.known(call[1]) else {
           core.forgetInvitee(call[1], in: session)
           return .nothing
         }

@@ -128,8 +128,7 @@ extension StreamModel {
 extension Core {
   /// A connected member, by its peer or its endpoint.
   func member(_ text: String, in session: SessionModel, field: String = "to") throws(Problem) -> Member {
-    let known = session.present.values.first { $0.member.peer.text == text || $0.member.id.text == text }
-    guard let known, known.isConnected else {
+    guard let known = session.find(text), known.isConnected else {
       throw Problem(
         .notConnected, "\(QuotedText.of(text)) is not connected in this session", field: field, rule: "connected")
     }

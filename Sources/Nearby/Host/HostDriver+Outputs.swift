@@ -24,29 +24,22 @@ extension HostDriver {
     case .inviteeNotConnected(let view, let reason, let local):
       if let port = sessions[local] { report(.notConnected(Invitee(view), reason), port) }
     case .members(let views, let state, let locals):
-      for local in locals.all { update(views, state, local) }
+      update(views, state, ports(of: locals))
     case .suspended(let views, let isSuspended, let locals):
-      for local in locals.all {
-        guard let port = sessions[local] else { continue }
-        for view in views { report(.suspended(member(view), isSuspended), port) }
-      }
+      let ports = ports(of: locals)
+      for view in views { report(.suspended(member(view), isSuspended), ports) }
     case .away(let view, let locals):
-      for local in locals.all {
-        guard let port = sessions[local] else { continue }
-        let member = member(view)
-        port.update(member)
-        report(.away(member), port)
-      }
+      let member = member(view)
+      members.update(member)
+      report(.away(member), ports(of: locals))
     case .message(let from, let locals, let mode, let contentType, let payload):
-      let bytes = payload.bytes
-      for local in locals.all {
-        guard let port = sessions[local], let member = port.members[from] else { continue }
-        let message = Message(from: member, mode: mode, contentType: contentType?.text, bytes: bytes)
-        hostExtension?.observer.heard(message, in: local)
-        // Late is worse than never: only reliable messages queue for a program that is behind.
-        if mode == .unreliable, port.state.mailbox.isHigh { continue }
-        report(.message(message), port, weight: bytes.count + SessionState.overhead)
-      }
+      guard let member = members.known([from]).first else { return }
+      let message = Message(from: member, mode: mode, contentType: contentType?.text, bytes: payload.bytes)
+      hostExtension?.observer.heard(message, in: locals.all)
+      var ports = ports(of: locals)
+      // Late is worse than never: only reliable messages queue for a program that is behind.
+      if mode == .unreliable { ports.removeAll { $0.isObserved || $0.state.mailbox.isHigh } }
+      report(.message(message), ports, weight: message.bytes.count + SessionState.overhead)
     case .fate(let id, let from, let to, let fate):
       hostExtension?.observer.settled(id.rawValue, for: to, fate, in: from)
       if fate == .delivered, to.contains(where: { sessions[$0] != nil }) {
@@ -55,7 +48,7 @@ extension HostDriver {
         inform(id, of: to, fate, from)
       }
       guard fate != .delivered, let port = sessions[from] else { return }
-      let members = port.known(to)
+      let members = self.members.known(to)
       if !members.isEmpty { report(.undelivered(to: members, fate), port) }
     case .writable(let local):
       writable(local)
@@ -129,31 +122,36 @@ extension HostDriver {
     }
   }
 
-  private func update(_ views: [MemberView], _ state: PairState, _ local: EndpointID) {
-    guard let port = sessions[local] else { return }
+  private func ports(of locals: Locals) -> [SessionPort] { locals.all.compactMap { sessions[$0] } }
+
+  private func update(_ views: [MemberView], _ state: PairState, _ ports: [SessionPort]) {
     for view in views {
       let member = member(view)
       switch state {
       case .connecting:
-        port.add(member)
-        report(.member(member, .connecting), port)
-        deliverPending(of: member, port)
+        for port in ports { port.add(member) }
+        report(.member(member, .connecting), ports)
       case .connected:
-        port.add(member)
-        port.state.connect(member)
-        report(.member(member, .connected), port)
-        deliverPending(of: member, port)
-        endAutomatically(connectedIn: port)
+        for port in ports {
+          port.add(member)
+          port.state.connect(member)
+        }
+        report(.member(member, .connected), ports)
       case .notConnected(let reason):
-        port.remove(member)
-        port.state.disconnect(member, reason)
-        report(.member(member, .notConnected(reason)), port)
+        for port in ports {
+          port.state.disconnect(member, reason)
+          port.remove(member)
+        }
+        report(.member(member, .notConnected(reason)), ports)
+        continue
       }
+      for port in ports { deliverPending(of: member, port) }
     }
+    if case .connected = state { for port in ports { endAutomatically(connectedIn: port) } }
   }
 
   private func opened(_ id: StreamID, _ name: String, _ from: EndpointID, _ to: EndpointID) {
-    guard let port = sessions[to], let member = port.members[from] else { return }
+    guard let port = sessions[to], let member = port.member(from) else { return }
     let state = StreamState(id)
     readers[id] = state
     report(.stream(StreamReader(state, name: name, from: member, loop)), port)
@@ -164,9 +162,9 @@ extension HostDriver {
     let port =
       own.map { sessions[$0] }
       ?? sessions.values.first { port in
-        port.state.peer == local && port.members.values.contains { $0.peer == remote }
+        port.state.peer == local && port.member(of: remote) != nil
       }
-    guard let port, let member = port.members.values.first(where: { $0.peer == remote }) else { return }
+    guard let port, let member = port.member(of: remote) else { return }
     let comparison = Comparison(id, isOwn: own != nil, with: member, code: code, loop)
     comparisons[id] = comparison
     report(.comparison(comparison), port)

@@ -76,7 +76,7 @@ extension HostDriver {
   // MARK: Receiving
 
   func offered(_ id: ResourceID, _ view: ResourceView) {
-    guard let port = sessions[view.to], let member = port.members[view.from] else { return }
+    guard let port = sessions[view.to], let member = port.member(view.from) else { return }
     let state = TransferState(id, view.info.name)
     transfers[id] = HostTransfer(state, .waits)
     report(.resource(IncomingResource(state, view.info, from: member, loop)), port)

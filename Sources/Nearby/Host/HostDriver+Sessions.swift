@@ -15,7 +15,7 @@ extension HostDriver {
   }
 
   func openPort(_ id: EndpointID, of peer: PeerID) -> SessionState {
-    let state = SessionState(id, of: peer) { [loop] in loop.post { $0.markCaughtUp(id) } }
+    let state = SessionState(id, of: peer, members) { [loop] in loop.post { $0.markCaughtUp(id) } }
     sessions[id] = SessionPort(state)
     return state
   }
@@ -24,7 +24,15 @@ extension HostDriver {
     guard let port = sessions.removeValue(forKey: id) else { return }
     if let patience = port.patience { reactor.cancel(patience) }
     call { $0.closeSession(id, at: $1) }
-    port.state.end()
+    port.end()
+  }
+
+  /// From now on the session's events go to the host's observer; returns those from before.
+  func observe(_ id: EndpointID) -> [SessionEvent] {
+    guard let port = sessions[id] else { return [] }
+    port.isObserved = true
+    markCaughtUp(id)
+    return port.state.mailbox.takeAll()
   }
 
   func leave(_ id: EndpointID) { call { $0.leave(id, at: $1) } }
@@ -75,7 +83,21 @@ extension HostDriver {
   /// How long a program may stay behind: no longer than its senders wait for a slow host.
   private static let patienceMax: Duration = .seconds(10)
 
-  func report(_ event: SessionEvent, _ port: SessionPort, weight: Int = 256) {
+  /// The weight of an event without content in a mailbox.
+  static let eventWeight = 256
+
+  /// Reports an event to the programs of these sessions: once to the host's observer, and to the mailboxes of the others.
+  func report(_ event: SessionEvent, _ ports: [SessionPort], weight: Int = HostDriver.eventWeight) {
+    if let hostExtension {
+      let observed = ports.lazy.filter(\.isObserved).map(\.state.id)
+      if !observed.isEmpty { hostExtension.observer.handle(event, in: Array(observed)) }
+    }
+    for port in ports where !port.isObserved { put(event, port, weight) }
+  }
+
+  func report(_ event: SessionEvent, _ port: SessionPort) { report(event, [port]) }
+
+  private func put(_ event: SessionEvent, _ port: SessionPort, _ weight: Int) {
     switch port.state.mailbox.put(event, weight: weight) {
     case .low:
       break
@@ -159,7 +181,7 @@ extension HostDriver {
         return
       }
       // They were connected when it was offered, and are not any more.
-      let gone = port.known(error.endpoints)
+      let gone = members.known(error.endpoints)
       if !gone.isEmpty { report(.undelivered(to: gone, .undelivered), port) }
       if post.mode == .reliable, port.readdressFirst(without: error.endpoints) {
         if let inquiry = post.inquiry { answer(inquiry, error.endpoints, .undelivered, port) }
@@ -216,7 +238,7 @@ extension HostDriver {
     switch inquiry {
     case .once(let outcome): outcome.settle(fate)
     case .each(let receipt):
-      if let port { report(.fate(of: receipt, for: port.known(recipients), fate), port) }
+      if let port { report(.fate(of: receipt, for: members.known(recipients), fate), port) }
     }
   }
 

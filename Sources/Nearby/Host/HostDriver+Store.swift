@@ -177,7 +177,7 @@ extension HostDriver {
 
   /// Now, or once the member is there again.
   private func report(of member: EndpointID, _ port: SessionPort, _ event: @escaping (Member) -> SessionEvent) {
-    if let member = port.members[member] {
+    if let member = port.member(member) {
       report(event(member), port)
     } else {
       port.pendingEvents[member, default: []].append(event)

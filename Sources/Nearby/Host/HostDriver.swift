@@ -42,6 +42,7 @@ final class HostDriver: EngineDriver {
   private(set) var isDraining = false
 
   var sessions: [EndpointID: SessionPort] = [:]
+  let members = MemberTable()
   var interests: [Interest: InterestState] = [:]
   /// Browsers of service types, and the types in use, as long as there is a browser.
   var typeBrowsers: [UInt64: Mailbox<[String]>] = [:]

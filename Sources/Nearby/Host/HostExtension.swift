@@ -19,9 +19,12 @@ package struct HostExtension: Sendable {
 }
 
 /// Observes on the host's loop the changes in the engine's next batch; its own writes meanwhile are in the same
-/// transaction.
+/// transaction. It is called while the engine's outputs are handled, and must not call the host.
 package protocol TransactionObserver: AnyObject, Sendable {
-  func heard(_ message: Message, in session: EndpointID)
+  /// A message for these sessions.
+  func heard(_ message: Message, in sessions: [EndpointID])
+  /// An event of these sessions, which are observed: reliable messages are among them.
+  func handle(_ event: SessionEvent, in sessions: [EndpointID])
   /// The delivery status of the message that was dispatched under this number.
   func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID)
   /// How a resource has ended, and its path if it was received whole.
@@ -86,6 +89,10 @@ extension Host {
 
 /// On the host's loop.
 extension Session {
+  /// Returns the events up to now; the later ones go to the host's observer, one call for all the sessions that have
+  /// the same. `events` then only ends.
+  package func observe() -> [SessionEvent] { loop.driverHere?.observe(id) ?? [] }
+
   /// Gives the message to the engine at once, or not at all: `unavailable` where a member is behind. Its delivery
   /// status goes to the host's observer, by this number, if requested.
   package func dispatch(

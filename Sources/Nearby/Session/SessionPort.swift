@@ -5,11 +5,11 @@ internal import Wire
 /// A session's state on the loop.
 final class SessionPort {
   let state: SessionState
-  /// Everybody who is connecting or connected.
-  private(set) var members: [EndpointID: Member] = [:]
-  /// Some former members, for later reports about them.
-  private var gone: [EndpointID: Member] = [:]
-  private static let goneMax = 1_024
+  /// Whether its events go to the host's observer, and none to its mailbox.
+  var isObserved = false
+  private let table: MemberTable
+  /// The numbers of all who are connecting or connected.
+  private var present = SlotSet()
   /// Files and events of transfers from before a restart, for when the member is there again.
   var resumedFiles: [String] = []
   var pendingEvents: [EndpointID: [(Member) -> SessionEvent]] = [:]
@@ -31,6 +31,7 @@ final class SessionPort {
 
   init(_ state: SessionState) {
     self.state = state
+    table = state.table
   }
 
   var first: SessionState.OutboxEntry? { sent < waiting.count ? waiting[sent] : nil }
@@ -53,19 +54,14 @@ final class SessionPort {
     return true
   }
 
-  func add(_ member: Member) { members[member.id] = member }
+  func member(_ id: EndpointID) -> Member? { table.member(id, in: present) }
+  func member(of peer: PeerID) -> Member? { table.members(present).first { $0.peer == peer } }
+  func add(_ member: Member) { table.add(member, to: &present) }
+  func remove(_ member: Member) { table.remove(member.id, from: &present) }
 
-  /// It is away, or present again.
-  func update(_ member: Member) {
-    if members[member.id] != nil { members[member.id] = member }
-    state.update(member)
+  /// Ends the session.
+  func end() {
+    state.end()
+    table.removeAll(from: &present)
   }
-
-  func remove(_ member: Member) {
-    members[member.id] = nil
-    if gone.count == Self.goneMax { gone = [:] }
-    gone[member.id] = member
-  }
-
-  func known(_ ids: [EndpointID]) -> [Member] { ids.compactMap { members[$0] ?? gone[$0] } }
 }

@@ -2,7 +2,9 @@ internal import Engine
 internal import Synchronization
 internal import Wire
 
-/// The state that a session's program and its loop share: connected members, and the outbox.
+/// The state that a session's program and its loop share: the connected members, and the outbox.
+///
+/// Law: a connected member is retained in the table by the session's port.
 final class SessionState: Sendable {
   /// Limit of a session's unread bytes; a message counts its bytes and the cost of keeping it. From half of it on its
   /// senders wait: the rest is for messages in flight.
@@ -32,7 +34,8 @@ final class SessionState: Sendable {
   }
 
   fileprivate struct Shared {
-    var connected: [EndpointID: Member] = [:]
+    /// The numbers of connected members.
+    var connected = SlotSet()
     var outbox: [OutboxEntry] = []
     var outboxCost = 0
     /// Whether the loop knows that the outbox is not empty.
@@ -46,20 +49,22 @@ final class SessionState: Sendable {
 
   let id: EndpointID
   let peer: PeerID
+  let table: MemberTable
   let mailbox: Mailbox<SessionEvent>
   /// The state of its ad hoc mode.
   let adhoc = DiscoveryMonitor()
   private let shared = Mutex(Shared())
 
-  init(_ id: EndpointID, of peer: PeerID, eased: @escaping @Sendable () -> Void) {
+  init(_ id: EndpointID, of peer: PeerID, _ table: MemberTable, eased: @escaping @Sendable () -> Void) {
     self.id = id
     self.peer = peer
+    self.table = table
     mailbox = Mailbox(weightMax: Self.unreadBytesMax, eased: eased)
   }
 
   // MARK: From any thread
 
-  var connected: [Member] { shared.withLock { Array($0.connected.values) } }
+  var connected: [Member] { shared.withLock { table.members($0.connected) } }
 
   func offer(
     _ bytes: [UInt8], _ contentType: String?, _ recipients: Recipients, _ mode: Mode, inquiry: Inquiry? = nil
@@ -68,7 +73,8 @@ final class SessionState: Sendable {
     return try shared.withLock { shared throws(NearbyError) in
       guard !shared.isOver else { throw NearbyError(.unavailable, "the session is closed") }
       let post = OutboxEntry(
-        bytes: bytes, contentType: contentType, recipients: try shared.address(recipients), mode: mode, inquiry: inquiry
+        bytes: bytes, contentType: contentType, recipients: try shared.address(recipients, table), mode: mode,
+        inquiry: inquiry
       )
       guard bytes.count <= Limits.messagePayloadBytesMax else {
         throw NearbyError(
@@ -88,7 +94,7 @@ final class SessionState: Sendable {
     shared.withLock { shared in
       shared.lastReceipt += 1
       switch recipients {
-      case .all: return Receipt(id: shared.lastReceipt, recipients: Array(shared.connected.values))
+      case .all: return Receipt(id: shared.lastReceipt, recipients: table.members(shared.connected))
       case .only(let members): return Receipt(id: shared.lastReceipt, recipients: members)
       }
     }
@@ -112,28 +118,24 @@ final class SessionState: Sendable {
   func expect(_ peer: PeerID, _ meeting: Promise<Reason>) {
     shared.withLock { shared in
       if shared.isOver { return meeting.settle(.left) }
-      if shared.connected.values.contains(where: { $0.peer == peer }) { return meeting.settle(.none) }
+      if table.members(shared.connected).contains(where: { $0.peer == peer }) { return meeting.settle(.none) }
       shared.meetings[peer, default: []].append(meeting)
     }
   }
 
   func connect(_ member: Member) {
+    let number = table.number(of: member.id)
     let meetings = shared.withLock { shared in
-      shared.connected[member.id] = member
+      if let number { shared.connected.insert(number) }
       return shared.meetings.removeValue(forKey: member.peer) ?? []
     }
     for meeting in meetings { meeting.settle(.none) }
   }
 
-  func update(_ member: Member) {
-    shared.withLock { shared in
-      if shared.connected[member.id] != nil { shared.connected[member.id] = member }
-    }
-  }
-
   func disconnect(_ member: Member, _ reason: Reason) {
+    let number = table.number(of: member.id)
     let meetings = shared.withLock { shared in
-      shared.connected[member.id] = nil
+      if let number { shared.connected.remove(number) }
       return shared.meetings.removeValue(forKey: member.peer) ?? []
     }
     for meeting in meetings { meeting.settle(reason) }
@@ -161,7 +163,7 @@ final class SessionState: Sendable {
   func end() {
     let (waiters, meetings) = shared.withLock { shared in
       shared.isOver = true
-      shared.connected = [:]
+      shared.connected = SlotSet()
       defer {
         shared.waiters = []
         shared.meetings = [:]
@@ -184,14 +186,14 @@ extension ContentType {
 }
 
 extension SessionState.Shared {
-  fileprivate func address(_ recipients: Recipients) throws(NearbyError) -> RecipientIDs {
+  fileprivate func address(_ recipients: Recipients, _ table: MemberTable) throws(NearbyError) -> RecipientIDs {
     switch recipients {
     case .all:
       guard !connected.isEmpty else { throw NearbyError(.notConnected, "nobody is connected in this session") }
       return .all
     case .only(let members):
       guard !members.isEmpty else { throw NearbyError(.invalidParameter, "a message to nobody") }
-      let missing = members.filter { connected[$0.id] == nil }
+      let missing = members.filter { !table.contains($0.id, in: connected) }
       guard missing.isEmpty else {
         let names = missing.map(\.name).joined(separator: ", ")
         throw NearbyError(

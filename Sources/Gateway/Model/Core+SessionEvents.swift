@@ -1,0 +1,244 @@
+internal import Nearby
+internal import Notation
+internal import Reactor
+
+/// Events of sessions: one call for each output of the engine, whatever the number of sessions here that it is for.
+extension Core {
+  // MARK: Events
+
+  /// The time for events in one turn of the loop, as where two crowds join; and how many, and how many bytes of messages,
+  /// may wait for the next turn.
+  private static let eventsTime: UInt64 = 5_000_000
+  private static let pendingEventsMax = 4_096
+  private static let pendingBytesMax = 8 << 20
+
+  /// Handles an event later: the host is in the middle of its outputs.
+  func enqueue(_ event: SessionEvent, in sessions: [EndpointID]) {
+    pendingEvents.append((event, sessions))
+    if case .message(let message) = event { pendingBytes += message.bytes.count }
+    if pendingEvents.count == 1 { reactor.soon { [weak self] in self?.handleEvents() } }
+  }
+
+  func models(of sessions: [EndpointID]) -> [SessionModel] { sessions.compactMap { sessionsByEndpoint[$0] } }
+
+  private func handleEvents() {
+    let end = Reactor.now + Self.eventsTime
+    var count = 0
+    while count < pendingEvents.count,
+      Reactor.now < end || pendingEvents.count - count > Self.pendingEventsMax || pendingBytes > Self.pendingBytesMax
+    {
+      let (event, sessions) = pendingEvents[count]
+      let models = models(of: sessions)
+      count += 1
+      guard case .member(let member, let state) = event else {
+        handle(event, in: models)
+        continue
+      }
+      var members = [member]
+      while count < pendingEvents.count, pendingEvents[count].sessions == sessions,
+        case .member(let next, state) = pendingEvents[count].event
+      {
+        members.append(next)
+        count += 1
+      }
+      memberChanged(members, state, models)
+    }
+    pendingEvents.removeFirst(count)
+    if !pendingEvents.isEmpty { reactor.soon { [weak self] in self?.handleEvents() } }
+  }
+
+  private func handle(_ event: SessionEvent, in models: [SessionModel]) {
+    switch event {
+    case .suspended(let member, let isSuspended):
+      return change(member, in: models, "suspended", [.init("suspended", .bool(isSuspended))]) {
+        $0.isSuspended = isSuspended
+      }
+    case .away(let member):
+      return change(member, in: models, member.awaySince == nil ? "here" : "away") {
+        $0.setAway(since: member.awaySince)
+      }
+    case .message(let message):
+      pendingBytes -= message.bytes.count
+      return received(message, in: models)
+    default: break
+    }
+    for model in models { handle(event, in: model) }
+  }
+
+  /// Handles an event of one session alone.
+  private func handle(_ event: SessionEvent, in model: SessionModel) {
+    let id = model.id
+    switch event {
+    case .member, .suspended, .away, .message: break
+    case .notConnected(let invitee, let reason): failed(invitee, reason, model)
+    case .adhocEnded: start { core in await core.adhocEnded(in: id) }
+    case .stream(let reader): opened(reader, in: model)
+    case .resource(let resource): offered(resource, in: model)
+    case .decision(let decision): start { core in await core.handle(decision: decision, in: id) }
+    case .sending(let resource): resumeTransfer(resource, in: model)
+    case .comparison(let comparison): handle(comparison, in: model)
+    case .fate(let receipt, let members, let fate): handle(fate, for: members, of: receipt, in: model)
+    case .undelivered(let members, let fate):
+      publishEvent("undelivered", of: members, in: [model], [.init("fate", .text("\(fate)"))])
+    }
+  }
+
+  /// These members are in a new state with each of these sessions.
+  private func memberChanged(_ members: [Member], _ state: MemberState, _ models: [SessionModel]) {
+    for member in members { memberChanged(member, state, models) }
+    var details: [JSON.Member] = []
+    if case .notConnected(let reason) = state { details = [.init("reason", .text("\(reason)"))] }
+    publishEvent(state.word, of: members, in: models, details)
+  }
+
+  private func memberChanged(_ member: Member, _ state: MemberState, _ models: [SessionModel]) {
+    var admitting: SessionModel?
+    for model in models {
+      if !model.invitees.isEmpty { forgetInvitee(member.peer.text, in: model) }
+      let before = model.present[member.id]
+      var view = before?.view ?? MemberModel.View(member, state)
+      view.update(member, state)
+      let known = show(view, in: model)
+      if state == .connected {
+        if before?.view.wasIn != true, model.adhoc != nil, admitting == nil { admitting = model }
+        offerWaiting(to: member, in: model)
+      }
+      if known.isGone { cancelWaiting(to: member, in: model) }
+      if case .notConnected = state { forgetOldMembers(of: model) }
+    }
+    // A member that nobody has accepted by an invitation is admitted because a session is open to all.
+    if let admitting, noteAdmission(of: member) { audit(.accepted, of: member, in: admitting) }
+  }
+
+  /// Whether it is the first time.
+  private func noteAdmission(of member: Member) -> Bool {
+    if admittedMembers.count >= Self.admittedMembersMax { admittedMembers = [] }
+    return admittedMembers.insert(member.id).inserted
+  }
+
+  /// Past it all are forgotten, and have a second entry when they come again.
+  private static let admittedMembersMax = 65_536
+
+  /// Changes how sessions see a member that they know.
+  private func change(
+    _ member: Member, in models: [SessionModel], _ event: String, _ details: [JSON.Member] = [],
+    _ change: (inout MemberModel.View) -> Void
+  ) {
+    var changed: [SessionModel] = []
+    for model in models {
+      guard var view = model.present[member.id]?.view else { continue }
+      change(&view)
+      show(view, in: model)
+      changed.append(model)
+    }
+    publishEvent(event, of: [member], in: changed, details)
+  }
+
+  /// Limit for the events of one change; where more sessions and members have it, one event stands for all of them.
+  private static let eventsPerChangeMax = 16
+
+  private func publishEvent(
+    _ event: String, of members: [Member], in models: [SessionModel], _ details: [JSON.Member]
+  ) {
+    guard members.count * models.count > Self.eventsPerChangeMax, let model = models.first else {
+      for model in models {
+        for member in members {
+          publishEvent(
+            event, about: "\(model.members.path)/\(member.id)", model.owner,
+            [.init("displayName", .text(member.name))] + details)
+        }
+      }
+      return
+    }
+    var (about, counts) = (model.members.path, [JSON.Member("members", .number(members.count))])
+    if members.count == 1 {
+      about += "/\(members[0].id)"
+      counts = [.init("displayName", .text(members[0].name))]
+    }
+    if models.count > 1 { counts.append(.init("sessions", .number(models.count))) }
+    publishEvent(event, about: about, Owner(anyOf: models.map(\.owner)), counts + details)
+  }
+
+  // MARK: Counts
+
+  /// How often the counts of connected members are published. A client that asks for a session gets the present one.
+  private static let countInterval: Duration = .milliseconds(100)
+
+  private func publishSoon(_ model: SessionModel) {
+    guard !model.isPublishingDue else { return }
+    model.isPublishingDue = true
+    dueSessions.append(model)
+    guard dueSessions.count == 1 else { return }
+    let pause = max(.zero, Self.countInterval - (Instant.now - countsPublishedAt))
+    reactor.schedule(after: pause) { [weak self] in self?.publishCounts() }
+  }
+
+  private func publishCounts() {
+    let due = dueSessions
+    if due.isEmpty { return }
+    dueSessions = []
+    countsPublishedAt = Instant.now
+    for model in due {
+      model.isPublishingDue = false
+      publish(model)
+    }
+  }
+
+  /// The sessions with their present counts.
+  var currentSessionList: Collection {
+    publishCounts()
+    return sessionList
+  }
+
+  // MARK: Members
+
+  /// A peer that did not join has no endpoint here: its place among the members has the peer's ID.
+  private func failed(_ invitee: Invitee, _ reason: Reason, _ model: SessionModel) {
+    let id = invitee.peer.text
+    model.invitees.removeAll { $0 == id }
+    model.invitees.append(id)
+    if model.invitees.count > Self.goneMembersMax { model.members.remove(model.invitees.removeFirst()) }
+    model.members.put(
+      id, invitee.json(reason, isVerified: host.knownPeer(invitee.peer) != nil), owner: model.owner,
+      facets: ["peer": id, "state": "notConnected"])
+    publishEvent(
+      "notConnected", about: "\(model.members.path)/\(id)", model.owner,
+      [.init("displayName", .text(invitee.name)), .init("reason", .text("\(reason)"))])
+  }
+
+  func forgetInvitee(_ id: String, in model: SessionModel) {
+    guard let place = model.invitees.firstIndex(of: id) else { return }
+    model.invitees.remove(at: place)
+    model.members.remove(id)
+  }
+
+  /// Keeps former members for display, up to a limit.
+  private func forgetOldMembers(of model: SessionModel) {
+    guard model.present.count > Self.goneMembersMax else { return }
+    let gone = model.present.values.filter { if case .notConnected = $0.view.state { true } else { false } }
+    guard gone.count > Self.goneMembersMax,
+      let oldest = gone.min(by: { a, b in
+        (model.members[a.id]?.position.offset ?? 0) < (model.members[b.id]?.position.offset ?? 0)
+      })
+    else { return }
+    model.present[oldest.member.id] = nil
+    model.members.remove(oldest.id)
+  }
+
+  static let goneMembersMax = 256
+
+  /// Sets how a session sees a member, and publishes it.
+  @discardableResult
+  func show(_ view: MemberModel.View, in model: SessionModel) -> MemberModel {
+    var view = view
+    view.isVerified = host.knownPeer(view.member.peer) != nil
+    let known = memberCache.model(of: view)
+    let before = model.present.updateValue(known, forKey: view.member.id)
+    if known.isConnected != (before?.isConnected ?? false) {
+      model.connectedCount += known.isConnected ? 1 : -1
+      publishSoon(model)
+    }
+    model.members.put(known.id, written: known.bytes, owner: model.owner, facets: known.facets)
+    return known
+  }
+}
