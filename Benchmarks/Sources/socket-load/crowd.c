@@ -9,8 +9,8 @@
 #include "load.h"
 
 enum { browsers_max = 8192, window_max = 1024, patience_seconds = 60 };
-// The answers that a browser waits for, by the numbers of their requests. 3 is a message's.
-enum { is_known = 11, has_peer, has_session, follows_members, follows_messages };
+// The answers that a browser waits for, by the numbers of their requests.
+enum { is_sent = 3, is_known = 11, has_peer, has_session, follows_members, follows_messages };
 
 struct browser {
   struct client client;
@@ -27,7 +27,7 @@ static struct browser *browsers;
 static int paired, joined, poller, has_command;
 // Of all browsers together.
 static int connected;
-static uint64_t read_at, progress, published, completed, delivered;
+static uint64_t read_at, progress, published, answered, completed, delivered;
 static uint64_t sent_at[window_max];
 static int remaining[window_max];
 
@@ -99,6 +99,9 @@ static void note_answer(struct browser *browser, const char *text, size_t count)
     fail("a request is refused");
   }
   switch (atoi(text + 6)) {
+    case is_sent:
+      answered++;
+      return;
     case has_peer:
       copy_text(peer, sizeof peer, text, count, "\"ok\":{\"id\":\"");
       snprintf(request, sizeof request,
@@ -234,7 +237,8 @@ static void talk(double seconds, double rate) {
     }
     if (time >= end && completed == published) break;
     uint64_t due = rate > 0 ? first + 1 + (uint64_t)((double)(time - start) / 1e9 * rate) : UINT64_MAX;
-    while (time < end && published < due && published - completed < window) {
+    while (time < end && published < due && published - completed < window &&
+           published - answered < window) {
       char message[message_bytes], request[publication_max];
       write_message(message, published);
       sent_at[published % window_max] = rate > 0 ? start + (uint64_t)((double)(published - first) / rate * 1e9) : time;
