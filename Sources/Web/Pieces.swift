@@ -48,14 +48,16 @@ package struct Pieces: Sendable {
     return count
   }
 
-  /// Passes the next bytes to `write`: a whole piece where that is long, else as much as the room holds. The bytes that
+  /// Passes the next bytes to `write`: of a long piece `bytesMax` at most, else as much as the room holds. The bytes that
   /// `write` reports as written are dropped.
   mutating func write(
-    _ room: UnsafeMutableRawBufferPointer, _ write: (UnsafeRawBufferPointer) -> Int?
+    _ room: UnsafeMutableRawBufferPointer, atMost bytesMax: Int = .max, _ write: (UnsafeRawBufferPointer) -> Int?
   ) -> Int? {
     let count: Int?
     if pieces[first].count - written >= room.count {
-      count = pieces[first].withUnsafeBytes { write(UnsafeRawBufferPointer(rebasing: $0[written...])) }
+      count = pieces[first].withUnsafeBytes {
+        write(UnsafeRawBufferPointer(rebasing: $0[written...].prefix(bytesMax)))
+      }
     } else {
       count = write(UnsafeRawBufferPointer(rebasing: room[..<copy(into: room)]))
     }

@@ -5,6 +5,7 @@
 ///   copied, but for a large frame, whose bytes are shared.
 /// - If several queues have frames, they go by their order; if one has, all of its frames go at once.
 /// - Frames of a ring that drops its oldest go first, once the frames queued before its subscription are out.
+/// - A flush sends about a share of `shareBytesMax`; the socket then waits for its turn.
 final class SocketSendQueue {
   private struct Cursor {
     let fanout: Fanout
@@ -25,6 +26,8 @@ final class SocketSendQueue {
 
   /// Limit for the bytes given to a socket at once.
   private static let runBytesMax = 256 << 10
+  /// Limit for the bytes of one flush, but for its last write.
+  static let shareBytesMax = runBytesMax
 
   private let meter: WebMeter
   /// A buffer for output of several pieces.
@@ -46,6 +49,10 @@ final class SocketSendQueue {
   var isBlocked = false
   /// Whether a flush is scheduled.
   var isDue = false
+  /// Whether the socket waits for its turn to write.
+  var hasTurn = false
+  /// The bytes of the present flush.
+  private var flushedBytes = 0
 
   init(_ meter: WebMeter, _ block: ScratchBuffer) {
     self.meter = meter
@@ -56,6 +63,11 @@ final class SocketSendQueue {
   var ownBytes: Int { own.byteCount + own.largeBytes + rest.count }
   /// The part of them without a memory reservation.
   var countedBytes: Int { own.byteCount + (isRestShared || isRestReserved ? 0 : rest.count) }
+
+  /// Whether a large frame is to go out, or is in progress: its shares go by turns.
+  var isLarge: Bool { own.largeBytes + rest.count > Self.shareBytesMax }
+  /// Whether the latest flush has left something that the transport may take.
+  var isCutShort: Bool { !isBlocked && flushedBytes >= Self.shareBytesMax && !isEmpty }
 
   var isEmpty: Bool {
     own.isEmpty && rest.isEmpty && cursors.allSatisfy { $0.isDone || $0.next >= $0.last }
@@ -133,12 +145,15 @@ final class SocketSendQueue {
 
   // MARK: Sending
 
-  /// Sends as much as the transport takes; false where it is broken.
+  /// Sends as much as the transport takes, up to a share; false where it is broken.
   func flush(to transport: Transport, for socket: WebSocket) -> Bool {
     isBlocked = false
-    while !isBlocked {
+    flushedBytes = 0
+    while !isBlocked, flushedBytes < Self.shareBytesMax {
       if !rest.isEmpty {
-        guard rest.write(block.room, { write(transport.write($0)) }) != nil else { return false }
+        guard rest.write(block.room, atMost: Self.runBytesMax, { write(transport.write($0)) }) != nil else {
+          return false
+        }
         if rest.isEmpty { (isRestShared, isRestReserved) = (false, false) }
         continue
       }
@@ -290,6 +305,7 @@ final class SocketSendQueue {
     switch step {
     case .moved(let count):
       traffic?.bytesSent += count
+      flushedBytes += count
       return count
     case .blocked:
       isBlocked = true

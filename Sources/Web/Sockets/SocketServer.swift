@@ -10,6 +10,7 @@ final class SocketServer {
   let block = ScratchBuffer()
   /// A buffer for input: its bytes are there while an owner is called with them.
   let input = ScratchBuffer()
+  let writeTurns: WriteTurns
   private var sweep: Timer?
   private var sockets: [ObjectIdentifier: WebSocket] = [:]
 
@@ -18,6 +19,7 @@ final class SocketServer {
     self.reactor = reactor
     self.limits = limits
     self.scratch = scratch
+    writeTurns = WriteTurns(on: reactor)
     setSweep()
   }
 
@@ -42,6 +44,7 @@ final class SocketServer {
   /// Ends all sockets at once.
   func close() {
     for socket in sockets.values { socket.cut() }
+    writeTurns.close()
     if let sweep { reactor.cancel(sweep) }
     sweep = nil
   }

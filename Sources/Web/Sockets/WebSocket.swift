@@ -365,9 +365,26 @@ package final class WebSocket {
     }
   }
 
-  private func flush() {
+  /// Writes its share, at its turn.
+  func writeShare() {
+    sendQueue.hasTurn = false
+    if !sendQueue.isBlocked { flush(isTurn: true) }
+  }
+
+  private func waitForTurn() {
+    if sendQueue.hasTurn { return }
+    sendQueue.hasTurn = true
+    server.writeTurns.add(self)
+  }
+
+  private func flush(isTurn: Bool = false) {
     if state == .closed || hasFailed { return }
+    if !isTurn, sendQueue.isLarge {
+      if !sendQueue.isBlocked { waitForTurn() }
+      return watch()
+    }
     guard sendQueue.flush(to: transport, for: self) else { return fail() }
+    if sendQueue.isCutShort { waitForTurn() }
     updateCount()
     if needsWritableCall, sendQueue.ownBytes < resumeBytes ?? queuedBytesMax / 2, state == .open {
       needsWritableCall = false
