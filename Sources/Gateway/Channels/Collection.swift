@@ -283,8 +283,9 @@ final class Collection {
     _ count: Int, _ bytesMax: Int, of items: some Sequence<Item>, for client: ClientView, where filter: [String: String]
   ) -> (items: [Item], hasMore: Bool) {
     var page: [Item] = []
+    page.reserveCapacity(min(count, self.count))
     var bytes = 0
-    for item in items where item.owner.isSeen(by: client) && filter.isMet(by: item.facets) {
+    for item in items where item.owner.isSeen(by: client) && (filter.isEmpty || filter.isMet(by: item.facets)) {
       bytes += item.bytes.count
       if page.count == count || bytes > bytesMax && !page.isEmpty { return (page, true) }
       page.append(item)
@@ -328,59 +329,4 @@ final class Collection {
 
   func unsubscribe(_ socket: WebSocket) { ring?.unsubscribe(socket) }
   func isRing(_ fanout: Fanout) -> Bool { ring === fanout }
-}
-
-/// Items by their id, and by their ordinal.
-private struct OrderedItems {
-  private var byID: [String: Item] = [:]
-  /// Ordinals and ids in order; those of removed items stay until they are half of all.
-  private var order: [(ordinal: UInt64, id: String)] = []
-  private var gone = 0
-  /// The index of the oldest item: a full collection removes that one each time.
-  private var start = 0
-  private(set) var bytes = 0
-
-  var count: Int { byID.count }
-  subscript(id: String) -> Item? { byID[id] }
-  var first: Item? { start < order.count ? byID[order[start].id] : nil }
-
-  var all: some BidirectionalCollection<Item> { after(0) }
-
-  func after(_ ordinal: UInt64) -> some BidirectionalCollection<Item> {
-    var (low, high) = (start, order.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if order[middle].ordinal > ordinal { high = middle } else { low = middle + 1 }
-    }
-    return order[low...].lazy.compactMap { [byID] entry in
-      byID[entry.id].flatMap { $0.ordinal == entry.ordinal ? $0 : nil }
-    }
-  }
-
-  mutating func put(_ item: Item) {
-    bytes += item.bytes.count
-    if let before = byID.updateValue(item, forKey: item.id) {
-      bytes -= before.bytes.count
-    } else {
-      order.append((item.ordinal, item.id))
-    }
-  }
-
-  mutating func remove(_ id: String) -> Item? {
-    guard let item = byID.removeValue(forKey: id) else { return nil }
-    bytes -= item.bytes.count
-    gone += 1
-    if gone > order.count / 2 {
-      order.removeFirst(start)
-      gone -= start
-      // Items that were removed before older ones still have entries.
-      if gone > order.count / 2 {
-        order.removeAll { byID[$0.id]?.ordinal != $0.ordinal }
-        gone = 0
-      }
-      start = 0
-    }
-    while start < order.count, byID[order[start].id]?.ordinal != order[start].ordinal { start += 1 }
-    return item
-  }
 }
