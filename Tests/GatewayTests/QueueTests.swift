@@ -125,6 +125,36 @@ struct QueueTests {
     }
   }
 
+  @Test("A WebSocket that has not read its snapshot yet is not sent away, whatever is published meanwhile")
+  func slowBeginning() async throws {
+    try await atPlace { place in
+      let meeting = try await Meeting.near(at: place, ["history": ["keep": "memory", "bytes": 250_000_000]])
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let body = Array(String(repeating: "y", count: 1_000_000).utf8)
+      func post(_ count: Int) async throws {
+        var posted = 0
+        while posted < count {
+          let sent = try await anna.client.ask("POST", "\(anna.path)/messages", body, type: "text/plain")
+          if sent.status == 201 { posted += 1 } else { #expect(sent.status == 429) }
+        }
+      }
+      try await post(15)
+      while try await count(bert) < 15 {}
+      let slow = try await Talk.connected(bert.client)
+      try await slow.say(["id": 1, "subscribe": ["channel": .text("\(bert.path)/messages")]])
+      while try await !place.stranger.get("/metrics").text.contains("\nvicinity_websockets{kind=\"channels\"} 1\n") {}
+      // What the kernel keeps is less than the snapshot, and what is published is more than may be behind.
+      try await post(12)
+      let ok = try await slow.answer(to: 1)["ok"]
+      let number = try #require(ok?["number"])
+      var seen = Set(ok?["items"]?.list?.compactMap { $0["id"]?.text } ?? [])
+      #expect(seen.count >= 12)
+      while seen.count < 27 {
+        if let id = try await slow.change(of: number)["put"]?["id"]?.text { seen.insert(id) }
+      }
+    }
+  }
+
   @Test("The largest message is told to a WebSocket, also where its JSON is six times as long")
   func largest() async throws {
     try await atPlace { place in

@@ -56,6 +56,10 @@ final class Collection {
   private(set) weak var historySource: (any HistorySource)?
   /// The ordinal of the last item that has left a durable channel, which is not published.
   private(set) var lastEvictedOrdinal: UInt64 = 0
+  /// The latest encoding of its items, while a WebSocket has bytes of it to send.
+  private weak var encoding: SnapshotEncoding?
+  /// The readers that are catching up: changes are kept for twice as long meanwhile.
+  private var catchUpCount = 0
 
   init(
     path: String, number: Int, epoch: String, limits: Limits = Limits(), onDropped: @escaping (Int) -> Void = { _ in },
@@ -158,6 +162,7 @@ final class Collection {
   /// Removes the items that are no longer stored.
   func forget(before ordinal: UInt64) {
     while let oldest = items.first, oldest.ordinal < ordinal { evict(oldest) }
+    if let encoding, encoding.firstOrdinal < ordinal { self.encoding = nil }
   }
 
   /// Drops the changes up to an offset: a client that asks for older ones learns that they are gone.
@@ -190,7 +195,10 @@ final class Collection {
   private func publish(_ change: Change) {
     changes.append(change)
     changesBytes += change.bytes?.count ?? 0
-    while changes.count > limits.changesMax || changesBytes > limits.changesBytesMax, changes.count > 1 {
+    let factor = catchUpCount > 0 ? 2 : 1
+    while changes.count > factor * limits.changesMax || changesBytes > factor * limits.changesBytesMax,
+      changes.count > 1
+    {
       dropOldestChange()
     }
     if let ring, ring.subscriberCount > 0 { publish(change, in: ring) }
@@ -234,6 +242,14 @@ final class Collection {
     if since.offset == offset { return [] }
     guard let first = changes.first, first.offset <= since.offset + 1 else { return nil }
     return changes[(changes.startIndex + Int(since.offset + 1 - first.offset))...]
+  }
+
+  /// The offset of the oldest change that is kept.
+  var firstChangeOffset: UInt64? { changes.first?.offset }
+
+  /// Whether a reader can continue after a position without the stored history.
+  func knows(_ position: Position) -> Bool {
+    position.epoch == epoch && position.offset <= offset && (limits.drops || changes(after: position) != nil)
   }
 
   /// The same with the position that they reach, and the number of changes that were dropped before them.
@@ -292,6 +308,20 @@ final class Collection {
     }
     return (page, false)
   }
+
+  // MARK: Snapshots
+
+  /// The encoding that is being sent to another WebSocket of the client: one after which all changes are kept, or any.
+  func encoding(for client: ClientView, ofAnyAge: Bool = false) -> SnapshotEncoding? {
+    guard let encoding, encoding.isFor(client), ofAnyAge || knows(encoding.position) else { return nil }
+    return encoding
+  }
+
+  /// Keeps an encoding for the WebSockets that subscribe while it is being sent.
+  func share(_ encoding: SnapshotEncoding) { self.encoding = encoding }
+
+  func catchUpBegan() { catchUpCount += 1 }
+  func catchUpEnded() { catchUpCount -= 1 }
 
   // MARK: Following
 

@@ -38,12 +38,23 @@ struct Snapshot: Sequence, IteratorProtocol {
     self.client = client
     self.filter = filter
     position = collection.position
+    let members = Self.members(members, of: collection, at: position, since: since, for: client, where: filter)
+    stage = .opening(members: JSON.object(members).bytes)
+  }
+
+  /// The caller's members, and those that every snapshot has beside its items.
+  static func members(
+    _ members: [JSON.Member], of collection: Collection, at position: Position, since: Position?,
+    for client: ClientView, where filter: [String: String] = [:]
+  ) -> [JSON.Member] {
     var members = members + [.init("position", .text(position.description)), .init("recovered", .bool(false))]
-    if let missed = collection.missed(since: since) { members.append(.init("missed", .number(missed))) }
+    if let since, since.epoch == position.epoch, since.offset <= position.offset {
+      members.append(.init("missed", .number(Int(position.offset - since.offset))))
+    }
     if let oldest = collection.historySource?.oldest?.id ?? collection.oldestOmittedID(for: client, where: filter) {
       members.append(.init("oldest", .text(oldest)))
     }
-    stage = .opening(members: JSON.object(members).bytes)
+    return members
   }
 
   /// The whole snapshot, as it is now.

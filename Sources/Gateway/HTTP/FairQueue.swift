@@ -9,7 +9,8 @@ internal import Web
 ///   clients whose requests wait, and one more. The rest waits for the next turns, round robin between the clients.
 /// - A client that had the loop to itself for `aloneTime` is not delayed.
 /// - A request that has begun continues: its time counts until it is answered, or waits for something.
-/// - At most one request for each connection waits here: the caller reads no more from that connection meanwhile.
+/// - At most one request for each connection waits here, and the next piece of what a WebSocket catches up with: the
+///   caller reads no more from that connection meanwhile.
 final class FairQueue {
   /// The time for requests in each turn, in nanoseconds: long enough that a turn's own cost is small beside it.
   static let turnTime: UInt64 = 500_000

@@ -74,6 +74,9 @@ final class ResponseBudget {
     accounts[client, default: Account()].waiting.append(waiter)
   }
 
+  /// Whether a large response of the client is under way.
+  func isTaken(by client: ClientID) -> Bool { accounts[client]?.isTaken ?? false }
+
   /// Its state as REST shows it to the client and to operators.
   func json(of client: ClientID) -> JSON {
     let account = accounts[client] ?? Account()

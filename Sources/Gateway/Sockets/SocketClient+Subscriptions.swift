@@ -1,28 +1,15 @@
 internal import Notation
 internal import Web
 
-/// A channel that a WebSocket subscribes to, with the position of its client while it is behind.
-final class Subscription {
-  let collection: Collection
-  fileprivate var sentOffset: UInt64
-  /// Whether it waits for its client to read more.
-  fileprivate var isWaiting = false
-
-  fileprivate init(_ collection: Collection) {
-    self.collection = collection
-    sentOffset = collection.offset
-  }
-
-  fileprivate var position: Position { Position(epoch: collection.epoch, offset: sentOffset) }
-}
-
 /// Subscriptions to a channel: a snapshot, or the changes since a position, and then each change as it comes.
 ///
-/// The changes since a position may be many: they are read and sent piece by piece, at the client's pace, until the
-/// channel itself has the rest.
+/// What a client has to catch up with may be much: it is read and sent piece by piece, at the client's pace, and the
+/// client subscribes to the channel's ring once it has the rest. So nothing that is published meanwhile sends it away.
 extension SocketClient {
-  /// The limit on queued bytes at which more is read: many clients may reconnect at once.
-  private static let sendAheadBytes = 1 << 20
+  /// The size of a piece, and the limit on queued bytes at which the next one is sent.
+  private static let pieceBytes = unreadBytesMax / 2
+  /// The size from which on a snapshot is shared by the WebSockets that begin with it.
+  private static let sharedBytesMin = 16 << 10
 
   func follow(_ collection: Collection, _ since: Position?, _ id: JSON, _ view: ClientView) {
     let subscription = Subscription(collection)
@@ -35,26 +22,39 @@ extension SocketClient {
     keeping reservation: ResponseReservation? = nil
   ) {
     let collection = subscription.collection
-    func wait(for bytes: Int) {
-      reserve(bytes, view) { client, reserved in
-        guard client.subscriptions[collection.path] === subscription else { return }
-        do throws(Problem) {
-          client.begin(subscription, since, id, view, keeping: try reserved.get())
-        } catch {
-          client.subscriptions[collection.path] = nil
-          client.core.log.refused(error, "a frame of a WebSocket", by: view)
-          client.say(.problem, id, error.json)
-        }
+    if let since, collection.needsHistory(since: since) {
+      guard let reservation else {
+        return wait(for: History.changesBytesMax, subscription, since, id, view)
+      }
+      return readHistory(subscription, since) { client, news in
+        guard let news else { return client.beginWithSnapshot(subscription, since, id, view, keeping: reservation) }
+        client.beginWithChanges(subscription, since, id, view)
+        client.tell(news, subscription, view, keeping: reservation)
+        client.sendNextChanges(subscription, view)
       }
     }
-    guard let since, collection.needsHistory(since: since) else {
-      let news = since.flatMap(collection.changeBatch)
-      let bytes = news?.bytes ?? Snapshot(of: collection, since: since, for: view).pieces().count
-      if bytes > ResponseBudget.smallBytesMax, reservation == nil { return wait(for: bytes) }
-      return begin(subscription, since, news, id, view, keeping: reservation)
+    guard let since, collection.knows(since) else {
+      return beginWithSnapshot(subscription, since, id, view, keeping: reservation)
     }
-    guard let reservation else { return wait(for: History.changesBytesMax) }
-    readHistory(subscription, since) { $0.begin(subscription, since, $1, id, view, keeping: reservation) }
+    beginWithChanges(subscription, since, id, view)
+    sendNextChanges(subscription, view)
+  }
+
+  /// Begins again once memory is reserved.
+  private func wait(
+    for bytes: Int, _ subscription: Subscription, _ since: Position?, _ id: JSON, _ view: ClientView
+  ) {
+    let path = subscription.collection.path
+    reserve(bytes, view) { client, reserved in
+      guard client.subscriptions[path] === subscription else { return }
+      do throws(Problem) {
+        client.begin(subscription, since, id, view, keeping: try reserved.get())
+      } catch {
+        client.subscriptions[path] = nil
+        client.core.log.refused(error, "a frame of a WebSocket", by: view)
+        client.say(.problem, id, error.json)
+      }
+    }
   }
 
   private func readHistory(
@@ -67,86 +67,116 @@ extension SocketClient {
     }
   }
 
-  /// Answers with the changes since a position; nil where these are not known: then with a snapshot.
-  private func begin(
-    _ subscription: Subscription, _ since: Position?, _ news: ChangeBatch?, _ id: JSON, _ view: ClientView,
+  private func answer(_ collection: Collection) -> [JSON.Member] {
+    [.init("channel", .text(collection.path)), .init("number", .number(collection.number))]
+  }
+
+  /// Answers that the changes since a position follow.
+  private func beginWithChanges(_ subscription: Subscription, _ since: Position, _ id: JSON, _ view: ClientView) {
+    let collection = subscription.collection
+    var answer = answer(collection)
+    answer += [.init("position", .text(since.description)), .init("recovered", .bool(true))]
+    answer += collection.missed(since: since).map { [.init("missed", .number($0))] } ?? []
+    say(.ok, id, .object(answer))
+    subscription.begin(after: since)
+  }
+
+  /// Answers with a snapshot. A large one needs a reservation, but where another WebSocket of the client is being sent
+  /// one: that one is as good, with the changes since.
+  private func beginWithSnapshot(
+    _ subscription: Subscription, _ since: Position?, _ id: JSON, _ view: ClientView,
     keeping reservation: ResponseReservation?
   ) {
     let collection = subscription.collection
-    var answer: [JSON.Member] = [
-      .init("channel", .text(collection.path)), .init("number", .number(collection.number)),
-    ]
-    if let news {
-      let position = since ?? collection.position
-      answer += [.init("position", .text(position.description)), .init("recovered", .bool(true))]
-      answer += collection.missed(since: since).map { [.init("missed", .number($0))] } ?? []
-      say(.ok, id, .object(answer))
-      subscription.sentOffset = position.offset
-      tell(news, subscription, view, keeping: reservation)
+    let encoding: SnapshotEncoding
+    if let shared = collection.encoding(
+      for: view, ofAnyAge: reservation == nil && core.responseBudget.isTaken(by: view.id))
+    {
+      encoding = shared
     } else {
-      let snapshot = Snapshot(of: collection, since: since, for: view, answer)
-      var frame = Pieces([JSON.object([.init("id", id)]).bytes.dropLast() + Array(",\"ok\":".utf8)])
-      frame.append(snapshot.pieces())
-      frame.append([UInt8(ascii: "}")])
-      send([frame], keeping: reservation)
-      subscription.sentOffset = snapshot.position.offset
+      let items = collection.latest(Snapshot.itemsMax, bytes: Snapshot.bytesMax, for: view, where: [:])
+      let bytes = SnapshotEncoding.bytes(of: items)
+      if bytes > ResponseBudget.smallBytesMax, reservation == nil {
+        return wait(for: bytes, subscription, since, id, view)
+      }
+      encoding = SnapshotEncoding(items, at: collection.position, for: view, keeping: reservation)
+      if bytes > Self.sharedBytesMin { collection.share(encoding) }
     }
-    sendNextChanges(subscription, view, keeping: reservation)
+    let members = Snapshot.members(
+      answer(collection), of: collection, at: encoding.position, since: since, for: view)
+    var head = JSON.object([.init("id", id)]).bytes
+    head.removeLast()
+    head += ",\"ok\":".utf8
+    head += JSON.object(members).bytes.dropLast()
+    head += ",\"items\":".utf8
+    var frame = Pieces([head])
+    frame.append(encoding.list)
+    frame.append(Array("}}".utf8))
+    frame.keep(encoding)
+    // It is no reason to send the client away that others have much to read.
+    socket?.send(reserved: [frame])
+    subscription.begin(after: encoding.position, knowing: encoding.ids)
+    sendNextChanges(subscription, view)
   }
 
   /// Sends large frames without a copy, together with their reservation.
   private func send(_ frames: [Pieces], keeping reservation: ResponseReservation?) {
     let bytes = frames.reduce(0) { $0 + $1.count }
-    guard let reservation, bytes > ResponseBudget.smallBytesMax else {
+    guard bytes > ResponseBudget.smallBytesMax else {
       for frame in frames { send(frame.joined) }
       return
     }
-    reservation.resize(to: bytes)
     var frames = frames
-    frames[frames.count - 1].keep(reservation)
+    if let reservation {
+      reservation.resize(to: bytes)
+      frames[frames.count - 1].keep(reservation)
+    }
     socket?.send(reserved: frames)
   }
 
   private func tell(
     _ news: ChangeBatch, _ subscription: Subscription, _ view: ClientView, keeping reservation: ResponseReservation?
   ) {
-    let collection = subscription.collection
+    let number = subscription.collection.number
     var frames: [Pieces] = []
     func say(_ text: String) { frames.append(Pieces([Array(text.utf8)])) }
     func skip(to offset: UInt64) {
-      if offset > subscription.sentOffset {
-        say(SocketFrame.skip(Int(offset - subscription.sentOffset), to: offset, in: collection.number))
-      }
-      subscription.sentOffset = offset
+      let count = subscription.advance(to: offset)
+      if count > 0 { say(SocketFrame.skip(count, to: offset, in: number)) }
     }
     if news.dropped > 0 {
-      subscription.sentOffset += UInt64(news.dropped)
-      say(SocketFrame.dropped(news.dropped, to: subscription.sentOffset, in: collection.number))
+      let offset = subscription.position.offset + UInt64(news.dropped)
+      say(SocketFrame.dropped(subscription.advance(to: offset), to: offset, in: number))
     }
     for change in news.changes where change.owner.isSeen(by: view) {
       skip(to: change.offset - 1)
       frames.append(
-        change.bytes.map { change.pieces(putting: $0, in: collection.number) }
-          ?? Pieces([change.json(putting: nil, in: collection.number)]))
-      subscription.sentOffset = change.offset
+        change.bytes.map { change.pieces(putting: $0, in: number) } ?? Pieces([change.json(putting: nil, in: number)]))
+      _ = subscription.advance(to: change.offset)
     }
     skip(to: news.position.offset)
     send(frames, keeping: reservation)
   }
 
-  private func sendNextChanges(
-    _ subscription: Subscription, _ view: ClientView, keeping reservation: ResponseReservation?
-  ) {
+  /// Sends the next changes until enough of them wait for the client, or there are no more: then it subscribes.
+  private func sendNextChanges(_ subscription: Subscription, _ view: ClientView) {
     guard let socket, !isClosing else { return }
-    let collection = subscription.collection
-    if let news = collection.changeBatch(since: subscription.position) {
-      tell(news, subscription, view, keeping: reservation)
-      return collection.subscribe(socket)
+    while socket.queuedBytes < Self.pieceBytes {
+      switch subscription.next(for: view, atMost: Self.pieceBytes) {
+      case .changes(let news): tell(news, subscription, view, keeping: nil)
+      case .stored: return sendStoredChanges(subscription, view)
+      case .lost:
+        return close(.lagging, "what comes next is kept no more: reconnect, and subscribe with the last position")
+      case .done:
+        subscription.finish()
+        return subscription.collection.subscribe(socket)
+      }
     }
-    guard socket.queuedBytes < Self.sendAheadBytes else {
-      subscription.isWaiting = true
-      return socket.requestWritable()
-    }
+    subscription.isWaiting = true
+    socket.requestWritable()
+  }
+
+  private func sendStoredChanges(_ subscription: Subscription, _ view: ClientView) {
     // A client has one large answer at a time, so it reads the one before first.
     reserve(History.changesBytesMax, view) { client, reserved in
       guard case .success(let reservation) = reserved else {
@@ -158,16 +188,24 @@ extension SocketClient {
             .lagging, "what comes next is kept no more: reconnect, and subscribe with the last position")
         }
         client.tell(news, subscription, view, keeping: reservation)
-        client.sendNextChanges(subscription, view, keeping: reservation)
+        client.sendNextChanges(subscription, view)
       }
     }
   }
 
+  /// Continues in the client's turn, so that many that catch up do not keep the loop from others.
   func resumeSubscriptions(_ socket: WebSocket) {
+    guard let account, !isResumeQueued, subscriptions.values.contains(where: \.isWaiting) else { return }
+    isResumeQueued = true
+    core.fairQueue.add(account) { [weak self] in self?.sendToWaiting() }
+  }
+
+  private func sendToWaiting() {
+    isResumeQueued = false
     guard let view else { return }
-    for subscription in subscriptions.values where subscription.isWaiting {
+    for subscription in Array(subscriptions.values) where subscription.isWaiting {
       subscription.isWaiting = false
-      sendNextChanges(subscription, view, keeping: nil)
+      sendNextChanges(subscription, view)
     }
   }
 }

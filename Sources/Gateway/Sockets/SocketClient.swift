@@ -18,9 +18,11 @@ final class SocketClient: SocketOwner {
   private var requestsUnderWay = 0
   /// Frames received while its answers wait unread.
   private var pendingFrames: ArraySlice<[UInt8]> = []
-  private var account: ClientAccount?
+  private(set) var account: ClientAccount?
   /// Whether it waits in the fair queue.
   private var waitsForTurn = false
+  /// Whether its subscriptions that catch up wait there.
+  var isResumeQueued = false
   /// Its further frames are ignored.
   private(set) var isClosing = false
   private typealias Place = (parsed: RequestTarget, match: Router.Match, route: Route)
