@@ -59,6 +59,14 @@ final class GatewayUnderTest {
     return text
   }
 
+  /// The token of another client.
+  func pair(_ name: String) throws -> String {
+    let code = try text("code", "POST", "/v1/pairing-codes", ["role": "member"])
+    let pairing = try Self.ask("POST", port, "/v1/pairings", nil, ["code": code, "name": name])
+    guard let token = pairing["token"] as? String else { throw Failure("the gateway gives no token: \(pairing)") }
+    return token
+  }
+
   /// One of its numbers, that has no labels.
   func count(_ metric: String) throws -> Double {
     let command = "curl -s http://127.0.0.1:\(port)/metrics | grep '^\(metric) '"

@@ -5,7 +5,7 @@ internal import Report
 /// turns, and of several runs the median.
 struct Suite {
   enum Part: String, CaseIterable {
-    case rest, fanout, kept, idle, relay, files, rooms, crowd, history, crowded
+    case rest, fanout, kept, idle, relay, files, rooms, arrival, crowd, history, crowded
 
     /// What takes minutes is measured only where it is asked for.
     static let usual = allCases.filter { ![.crowd, .history, .crowded].contains($0) }
@@ -34,6 +34,7 @@ struct Suite {
     case .relay: try relay()
     case .files: try files()
     case .rooms: try rooms()
+    case .arrival: try arrival()
     case .crowd: try crowd()
     case .history: try history()
     case .crowded: try crowded()

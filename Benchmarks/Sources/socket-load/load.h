@@ -78,6 +78,8 @@ int is_answered(const char *bytes, size_t count);
 // Rooms of one publisher and so many subscribers, each room at a place of its own. With a rate each message is due at its
 // time; without one, as many are sent as the window allows.
 void fan_out(const struct place *places, int rooms, int subscribers, int window, double seconds, double rate);
+// Clients that subscribe at once to a channel with so many messages, while others go on and another client asks.
+void arrive(const struct place *place, const char *other, int count, int messages, double rate);
 // Browsers that are peers of one session; takes commands by its input until that ends.
 void crowd(const struct place *place, const char *type, const char *keep);
 // Some who read at paces below so many bytes a second, and some who do not read at all, until the input ends.

@@ -15,6 +15,11 @@
 //       posts messages of 100 bytes by requests of WebSockets, each of which is answered; a client has WINDOW of them under
 //       way at most. With a RATE each is due at its time, whatever became of those before, and its delay counts from then;
 //       0 is as many as are answered. Prints: answers, then as above, without the tenths
+//   socket-load arrive PORT CLIENTS MESSAGES RATE TOKEN CHANNEL OUTLET OTHER
+//       posts so many messages, then has CLIENTS subscribe at once without a position, while RATE messages a second go on
+//       and the client of the token OTHER asks for something small; each of them checks that it gets all, in order. Prints
+//       seconds, how many the server sent away, of the answers to the other one the median delay, that of the slowest
+//       hundredth and the longest in nanoseconds, the messages that went on, and nanoseconds of its own processor time
 //   socket-load crowd PORT TOKEN TYPE HISTORY
 //       browsers that are peers of one session, by ad hoc mode of that type; they keep their messages in the HISTORY that is
 //       named. Takes commands by its input, and answers each with a line of "done" and figures:
@@ -128,6 +133,9 @@ int main(int count, char **words) {
   } else if (count == 9 && !strcmp(words[1], "acknowledge")) {
     struct place place = {protocol_named("vicinity"), atoi(words[2]), words[7], "", "", words[8]};
     acknowledge(&place, atoi(words[3]), atoi(words[4]), atof(words[5]), atof(words[6]));
+  } else if (count == 10 && !strcmp(words[1], "arrive")) {
+    struct place place = {protocol_named("vicinity"), atoi(words[2]), words[6], words[7], "", words[8]};
+    arrive(&place, words[9], atoi(words[3]), atoi(words[4]), atof(words[5]));
   } else if (count >= 5 && !strcmp(words[1], "hold")) {
     struct place place = {protocol_named(words[2]), atoi(words[3]), word(count, words, 5), word(count, words, 6),
                           word(count, words, 7), ""};
@@ -138,7 +146,7 @@ int main(int count, char **words) {
     struct place to = {vicinity, atoi(words[5]), words[6], words[7], words[8], ""};
     relay(&from, &to, atoi(words[9]));
   } else {
-    fprintf(stderr, "Usage: socket-load fanout|paced|lag|acknowledge|crowd|hold|relay …, as the head of its source says\n");
+    fprintf(stderr, "Usage: socket-load fanout|paced|lag|acknowledge|arrive|crowd|hold|relay …, as the head of its source says\n");
     return 2;
   }
 }
