@@ -37,6 +37,8 @@ struct DigestTests {
       let made = try await anna.client.make("\(anna.path)/resources", ["name": "large", "to": .text(bert.peer)])
       #expect(try await anna.client.ask("PUT", made.json["content"]?.text ?? "", bytes).status == 200)
       let came = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+      // It was hashed while it arrived.
+      #expect(came["sha256"]?.text?.count == 64)
       let head = try await bert.client.ask(
         "HEAD", came["content"]?.text ?? "", headers: ["Want-Repr-Digest": "sha-512=5, sha-256=1"])
       // `head -c 9437184 /dev/zero | tr '\0' '\7' | openssl dgst -sha256 -binary | base64`

@@ -195,7 +195,11 @@ extension Core {
       if !resource.hasContent { resource.discard() }
       resource.transfer = nil
       guard let session = sessions[session] else { return }
-      if resource.isIncoming { learnDigest(of: resource, in: session) }
+      if resource.state == .complete, let digest = resource.incoming?.digest {
+        (resource.digest, resource.verification) = (ContentDigest(digest), .verified)
+      } else if resource.isIncoming {
+        learnDigest(of: resource, in: session)
+      }
       reportEnd(of: resource, as: resource.state, in: session)
     }
   }
@@ -284,7 +288,7 @@ extension Core {
       guard core.sessions[place]?.resourceModels[id] != nil else { return }
       do {
         try Folder.make(folder)
-        try await incoming.accept(into: folder)
+        try await incoming.accept(into: folder, hashes: true)
       } catch {
         core.ended(id, in: place, error)
       }

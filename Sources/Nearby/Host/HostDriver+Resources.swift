@@ -170,12 +170,13 @@ extension HostDriver {
     }
   }
 
-  private func kept(_ outcome: Result<String, NearbyError>, _ id: ResourceID) {
-    guard let incomingFile = transfers[id]?.incomingFile else { return }
+  private func kept(_ outcome: Result<(path: String, digest: Digest?), NearbyError>, _ id: ResourceID) {
+    guard let transfer = transfers[id], let incomingFile = transfer.incomingFile else { return }
     call { engine, now in
       switch outcome {
-      case .success(let path):
+      case .success(let (path, digest)):
         incomingFile.path = path
+        transfer.state.learn(digest)
         engine.kept(id, at: now)
       case .failure(let fault):
         incomingFile.fault = fault

@@ -107,7 +107,9 @@ actor Disk {
 
   // MARK: Writing
 
-  func create(_ name: String, in folder: String) throws -> TargetFile { try TargetFile(name, in: folder) }
+  func create(_ name: String, in folder: String, hashes: Bool = false) throws -> TargetFile {
+    try TargetFile(name, in: folder, hashes: hashes)
+  }
 
   /// With `syncs`, stored bytes survive a power cut.
   func write(_ batch: Batch, to target: TargetFile, syncs: Bool) -> Written {
@@ -141,8 +143,9 @@ actor Disk {
     Digest.ofChunks(target.read(count, from: offset).span.bytes)
   }
 
-  func finish(_ target: TargetFile) -> Result<String, NearbyError> {
-    Result { try target.finish() }.mapError { NearbyError(wrapping: $0) }
+  /// The path of the whole file, and the digest of its content where that was hashed.
+  func finish(_ target: TargetFile) -> Result<(path: String, digest: Digest?), NearbyError> {
+    Result { (try target.finish(), target.takeDigest()) }.mapError { NearbyError(wrapping: $0) }
   }
 
   func drop(_ target: TargetFile, keepsPlace: Bool) { target.drop(keepsPlace: keepsPlace) }

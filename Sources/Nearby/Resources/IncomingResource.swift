@@ -1,5 +1,6 @@
 internal import Engine
 internal import Synchronization
+package import Wire
 
 /// A resource that a member offers or sends. Name and type are its sender's words.
 ///
@@ -67,10 +68,13 @@ public final class IncomingResource: Sendable {
   }
 
   /// Accepts it into a folder, under its own name made safe, or with a number behind it where that is taken.
-  public func accept(into folder: String) async throws(NearbyError) {
+  public func accept(into folder: String) async throws(NearbyError) { try await accept(into: folder, hashes: false) }
+
+  /// The same; with `hashes`, the digest of the content is computed while it arrives.
+  package func accept(into folder: String, hashes: Bool) async throws(NearbyError) {
     do {
       let disk = try await loop.run { $0.disk }
-      let target = try await disk.create(name, in: folder)
+      let target = try await disk.create(name, in: folder, hashes: hashes)
       do {
         try await loop.run { [id = state.id] in try $0.accept(id, target) }
       } catch {
@@ -85,6 +89,9 @@ public final class IncomingResource: Sendable {
   public func decline() async { try? await loop.run { [id = state.id] in $0.decline(id) } }
 
   public func cancel() async { try? await loop.run { [id = state.id] in $0.cancel(id) } }
+
+  /// SHA-256 of the whole content, from the end of the transfer on; nil where it was not hashed from its first byte on.
+  package var digest: Digest? { state.digest }
 
   /// The path of the whole file, verified by its hashes.
   public func finished() async throws(NearbyError) -> String { try await state.finished() }

@@ -1,7 +1,9 @@
 internal import Engine
 internal import Glibc
+internal import Media
 internal import Reactor
 internal import Store
+internal import Wire
 
 /// A file being received: hidden beside its place until it is whole.
 final class TargetFile: @unchecked Sendable {
@@ -16,8 +18,12 @@ final class TargetFile: @unchecked Sendable {
   private var nameIsSynced = false
   /// Its final path, once it is whole.
   private var place: String?
+  /// The hash of all bytes until now, which come in order; nil where it is not wanted, or some came before a restart.
+  private var hash: RunningHash?
 
-  init(_ name: String, in folder: String) throws {
+  /// With `hashes`, the digest of the content is known as soon as it is whole.
+  init(_ name: String, in folder: String, hashes: Bool = false) throws {
+    hash = hashes ? RunningHash() : nil
     self.name = Self.safe(name)
     self.folder = folder
     hidden = "\(absolute(folder))/.vicinity-\(String(UInt64.random(in: .min ... .max), radix: 36))"
@@ -40,6 +46,7 @@ final class TargetFile: @unchecked Sendable {
   func resume(from offset: UInt64) -> Bool {
     var status = stat()
     guard fstat(descriptor.number, &status) == 0, UInt64(status.st_size) >= offset else { return false }
+    if offset != end { hash = nil }
     end = offset
     return true
   }
@@ -78,8 +85,12 @@ final class TargetFile: @unchecked Sendable {
       guard moved >= 0 else { throw SystemError("write to \(folder)", code: errno) }
       written += moved
     }
+    if let hash { bytes.withUnsafeBytes { hash.add($0) } }
     end += UInt64(written)
   }
+
+  /// SHA-256 of the whole content, once; nil where it was not hashed from its first byte on.
+  func takeDigest() -> Digest? { hash.take()?.finish() }
 
   /// Takes its place under the first name that is free, or the one that it had taken when this program was killed.
   func finish() throws -> String {

@@ -1,5 +1,6 @@
 internal import Engine
 internal import Media
+internal import Synchronization
 internal import Wire
 
 /// The state that a transfer's program and its loop share.
@@ -11,6 +12,7 @@ final class TransferState: Sendable {
   let name: String
   /// The path of the file that is sent.
   let file: String?
+  private let known = Mutex<Digest?>(nil)
 
   init(_ id: ResourceID, _ name: String, sending file: SourceFile? = nil) {
     self.id = id
@@ -26,6 +28,10 @@ final class TransferState: Sendable {
     outcome.settle(result)
     progress.finish()
   }
+
+  /// SHA-256 of a received content, known before the transfer succeeds, where its file was hashed.
+  var digest: Digest? { known.withLock { $0 } }
+  func learn(_ digest: Digest?) { known.withLock { $0 = digest } }
 
   func finished() async throws(NearbyError) -> String { try await outcome.value.get() }
 }
