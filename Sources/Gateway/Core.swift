@@ -54,6 +54,7 @@ final class Core {
   let responseBudget: ResponseBudget
   /// The loop's time, shared between clients.
   let fairQueue: FairQueue
+  private(set) lazy var heapTrimmer = HeapTrimmer(on: reactor)
 
   private(set) lazy var peerList = collection("/v1/peers")
   private(set) lazy var advertiserList = collection("/v1/advertisers")

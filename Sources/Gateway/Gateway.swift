@@ -110,6 +110,7 @@ public actor Gateway {
         .init("addresses", .text(core.addresses.joined(separator: " "))),
       ])
     if let reason = core.unreadiness { core.log(.warning, for: .operator, "unready", reason) }
+    core.heapTrimmer.start()
     if options.scrubTime > .zero {
       scrubber = try Scrubber(options, self)
       scrubber?.start()
