@@ -113,8 +113,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "CMicroHTTPD", "COpenSSL", "CZlib", "Gateway", "Nearby", "Notation", "PowerCut", "Reactor", "Store",
-        "TestKit", "Web",
+        "CMicroHTTPD", "COpenSSL", "CZlib", "Gateway", "Media", "Nearby", "Notation", "PowerCut", "Reactor",
+        "Store", "TestKit", "Web",
       ],
       swiftSettings: house),
     .testTarget(name: "TidyTests", swiftSettings: house),

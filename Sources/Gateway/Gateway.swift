@@ -64,9 +64,7 @@ public actor Gateway {
       store, in: options.folder, isDurable: options.host.keys != .ephemeral)
     let host: Host
     if sessionStore.isDurable {
-      let peers = try await store.perform { try $0.peers() }.compactMap { peer in
-        SigningKey(seed: peer.seed).map { (key: $0, name: peer.name) }
-      }
+      let peers = try await restoredPeers(store)
       host = try await Host.start(hosted, prepared: keys, carrying: HostExtension(store, peers: peers, sessionStore))
     } else {
       host = try await Host.start(hosted, prepared: keys, carrying: nil)
@@ -74,6 +72,17 @@ public actor Gateway {
     let gateway = Gateway(host, store)
     try await gateway.open(options, sessionStore)
     return gateway
+  }
+
+  /// The keys of stored peers. Those of an earlier release are stored with their public keys from now on.
+  private static func restoredPeers(_ store: Writer) async throws -> [(key: SigningKey, name: String)] {
+    let stored = try await store.perform { try $0.peers() }
+    let peers = stored.compactMap { peer in peer.key.map { (peer: peer, key: $0) } }
+    let unknown = peers.filter { $0.peer.publicKey != $0.key.publicKey.bytes }.map {
+      ($0.peer.id, $0.key.publicKey.bytes)
+    }
+    if !unknown.isEmpty { try await store.perform { for (id, key) in unknown { try $0.learn(key, of: id) } } }
+    return peers.map { ($0.key, $0.peer.name) }
   }
 
   /// Refuses a missing store beside files: a new store would know none of them, and they would all be removed.

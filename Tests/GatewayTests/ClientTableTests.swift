@@ -1,4 +1,6 @@
 internal import Foundation
+internal import Media
+internal import Nearby
 internal import Store
 internal import TestKit
 internal import Testing
@@ -27,6 +29,24 @@ internal import Testing
     try database.removeClient("a")
     #expect(try database.clients() == [bob])
     #expect(try database.peers().isEmpty)
+  }
+
+  @Test func `a stored public key that fits its peer's ID spares deriving it, and another one is not believed`() throws
+  {
+    let (key, other) = (SigningKey(), SigningKey())
+    var peer = StoredPeer(id: Peer.id(of: key).text, name: "P", seed: key.seed, client: "a", created: 1)
+    let database = try Database("\(TemporaryFolder().path)/gateway.db", schema: .gateway)
+    try database.add(ann)
+    try database.add(peer)
+    #expect(try database.peers() == [peer] && peer.key?.publicKey == key.publicKey)
+    try database.learn(key.publicKey.bytes, of: peer.id)
+    peer.publicKey = key.publicKey.bytes
+    #expect(try database.peers() == [peer] && peer.key?.publicKey == key.publicKey)
+    #expect(peer.key?.seed == key.seed && peer.key?.sign([1, 2]) == key.sign([1, 2]))
+    peer.publicKey = other.publicKey.bytes
+    #expect(peer.key?.publicKey == key.publicKey)
+    peer.publicKey = [1]
+    #expect(peer.key?.publicKey == key.publicKey)
   }
 
   @Test("With a client its peers' sessions end, and what they held is held no more; others' stay")

@@ -63,7 +63,7 @@ extension Core {
     restoreAudit(auditEntries)
     for client in clients.clients.values.sorted(by: { $0.createdAt < $1.createdAt }) { show(client) }
     for peer in carried {
-      guard let key = SigningKey(seed: peer.seed) else { continue }
+      guard let key = peer.key else { continue }
       let owner = Owner.client(ClientID(text: peer.client))
       let time = Timestamp(milliseconds: peer.created)
       add(PeerModel(try await host.carry(key, named: peer.name), owner, .stored, at: time))

@@ -109,7 +109,8 @@ extension Routes {
     }
     if lifetime == .stored {
       let stored = StoredPeer(
-        id: peer.id.text, name: name, seed: key.seed, client: client.id.text, created: time.milliseconds)
+        id: peer.id.text, name: name, seed: key.seed, client: client.id.text, created: time.milliseconds,
+        publicKey: key.publicKey.bytes)
       do {
         try await core.store.perform { try $0.add(stored) }
       } catch {

@@ -1,3 +1,5 @@
+internal import Media
+internal import Nearby
 internal import Store
 
 extension Migration {
@@ -23,6 +25,8 @@ extension Migration {
     """)
 
   static let scopes = Migration("scopes", "ALTER TABLE client ADD COLUMN scopes TEXT")
+  /// Public keys take long to derive from the seeds of many peers.
+  static let peerKeys = Migration("peer keys", "ALTER TABLE peer ADD COLUMN public_key BLOB")
 }
 
 /// A client that holds a token of a gateway. The token itself is stored only as a digest.
@@ -57,13 +61,22 @@ struct StoredPeer: Hashable, Sendable {
   var seed: [UInt8]
   var client: String
   var created: Int64
+  /// Nil where it was stored by an earlier release, and not learned yet.
+  var publicKey: [UInt8]?
 
-  init(id: String, name: String, seed: [UInt8], client: String, created: Int64) {
+  init(id: String, name: String, seed: [UInt8], client: String, created: Int64, publicKey: [UInt8]? = nil) {
     self.id = id
     self.name = name
     self.seed = seed
     self.client = client
     self.created = created
+    self.publicKey = publicKey
+  }
+
+  /// Its key; nil where the seed is damaged. A public key that is not the one of the peer's ID is not believed.
+  var key: SigningKey? {
+    if let publicKey, let key = SigningKey(seed: seed, publicKey: publicKey), Peer.id(of: key).text == id { return key }
+    return SigningKey(seed: seed)
   }
 }
 
@@ -93,18 +106,24 @@ extension Database {
 
   func peers() throws -> [StoredPeer] {
     var peers: [StoredPeer] = []
-    try each("SELECT id, name, seed, client, created FROM peer ORDER BY created, id") { row in
+    try each("SELECT id, name, seed, client, created, public_key FROM peer ORDER BY created, id") { row in
       peers.append(
         StoredPeer(
-          id: row.text(0), name: row.text(1), seed: row.bytes(2), client: row.text(3), created: Int64(row.integer(4))))
+          id: row.text(0), name: row.text(1), seed: row.bytes(2), client: row.text(3), created: Int64(row.integer(4)),
+          publicKey: row.isNull(5) ? nil : row.bytes(5)))
     }
     return peers
   }
 
   func add(_ peer: StoredPeer) throws(StoreError) {
     try run(
-      "INSERT INTO peer (id, name, seed, client, created) VALUES (?, ?, ?, ?, ?)", peer.id, peer.name, peer.seed,
-      peer.client, peer.created)
+      "INSERT INTO peer (id, name, seed, client, created, public_key) VALUES (?, ?, ?, ?, ?, ?)", peer.id, peer.name,
+      peer.seed, peer.client, peer.created, peer.publicKey)
+  }
+
+  /// Stores the public keys of peers that an earlier release has stored.
+  func learn(_ publicKey: [UInt8], of peer: String) throws(StoreError) {
+    try run("UPDATE peer SET public_key = ? WHERE id = ?", publicKey, peer)
   }
 
   func removePeer(_ id: String) throws(StoreError) { try run("DELETE FROM peer WHERE id = ?", id) }

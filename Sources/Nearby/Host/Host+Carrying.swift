@@ -1,6 +1,6 @@
 package import Media
 package import Reactor
-internal import Wire
+package import Wire
 
 /// For a program of this package that carries peers of others.
 extension Host {
@@ -36,6 +36,13 @@ extension Host {
 }
 
 extension Peer {
+  private static let crypto = OpenSSLCrypto()
+
+  /// The ID of the peer that has this key.
+  package static func id(of key: SigningKey) -> PeerID {
+    PeerID(digest: crypto.hash(PeerID.preimage(of: key.publicKey)))
+  }
+
   /// Removes the peer, which leaves all its sessions.
   package func remove() async {
     try? await loop.run { [id] in $0.removePeer(id) }
