@@ -14,9 +14,10 @@ extension Engine {
       peer.name = name
       return id
     }
-    let statement = Carrier.signedBytes(peer: key, host: hostKey, incarnation: incarnation)
-    let carrier = Carrier(peer: key, incarnation: incarnation, signature: crypto.sign(statement, with: key))
-    let peer = LocalPeer(id: id, key: key, name: name, carrier: carrier, dirty: dirty)
+    let peer = LocalPeer(id: id, key: key, name: name, dirty: dirty) { [crypto, hostKey, incarnation] in
+      let statement = Carrier.signedBytes(peer: key, host: hostKey, incarnation: incarnation)
+      return Carrier(peer: key, incarnation: incarnation, signature: crypto.sign(statement, with: key))
+    }
     peers[id] = peer
     restoreRefusals(of: peer)
     notifyAway(peer)

@@ -4,6 +4,8 @@ import Wire
 /// Keys by name; a signature is a hash that only the registry can make.
 final class ToyCrypto: Crypto {
   private let secret: UInt64 = 0x5eed
+  /// The number of signatures made and checked.
+  private(set) var signatureCount = 0
 
   func key(named name: String) -> PublicKey { PublicKey(hash(Array(name.utf8)).raw) }
 
@@ -35,6 +37,7 @@ final class ToyCrypto: Crypto {
   }
 
   func sign(_ bytes: [UInt8], with key: PublicKey) -> Signature {
+    signatureCount += 1
     let mark = hash(bytes + key.bytes).raw
     return Signature(r: mark, s: Bytes32(secret, 0, 0, 0))
   }

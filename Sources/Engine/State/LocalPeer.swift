@@ -5,7 +5,9 @@ final class LocalPeer {
   let id: PeerID
   let key: PublicKey
   var name: DisplayName
-  let carrier: Carrier
+  /// The statement that this host carries it, which is signed when it is first sent: a host may carry thousands.
+  private(set) lazy var carrier = signCarrier()
+  private let signCarrier: () -> Carrier
   var advertised = OrderedDictionary<ServiceType, DiscoveryInfo>()
   var browsed = OrderedDictionary<ServiceType, Bool>()
   /// Its own ends of sessions, in the order in which they were opened.
@@ -16,11 +18,11 @@ final class LocalPeer {
   var refusals = Refusals<EndpointID>() { didSet { dirty.touch(peer: id) } }
   private let dirty: DirtySet
 
-  init(id: PeerID, key: PublicKey, name: DisplayName, carrier: Carrier, dirty: DirtySet) {
+  init(id: PeerID, key: PublicKey, name: DisplayName, dirty: DirtySet, signCarrier: @escaping () -> Carrier) {
     self.dirty = dirty
     self.id = id
     self.key = key
     self.name = name
-    self.carrier = carrier
+    self.signCarrier = signCarrier
   }
 }
