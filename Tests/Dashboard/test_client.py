@@ -3,22 +3,11 @@
 import json
 import os
 import re
-import shutil
 import socket
-import subprocess
-import tempfile
 import threading
 
-from gateway import PATIENCE_SECONDS, ROOT
-from stage import Stage
+from client import CLIENT, GLOBAL_WEBSOCKET, WEBSOCKET, ClientStage, filled_in
 
-CLIENT = os.path.join(ROOT, "public", "vicinity.js")
-NODE = os.environ.get("NODE", "node")
-# A class to pass to the client, as Debian packages it.
-WEBSOCKET = """
-import { createRequire } from 'node:module'
-const { WebSocket } = createRequire(import.meta.url)('/usr/share/nodejs/ws')
-"""
 # As if it were Node before 22, whichever it is.
 WITHOUT = "delete globalThis.WebSocket\n"
 
@@ -59,19 +48,9 @@ EXPECTED = {"first": [0, 1], "second": [0, 1, 2], "listener": [0, 1], "late": [1
 
 def example():
     """The code in the comment that opens the client."""
-    with open(CLIENT, encoding="utf-8") as file:
+    with open(os.path.join(CLIENT, "vicinity.js"), encoding="utf-8") as file:
         head = file.read().split("\n\n")[0]
     return "\n".join(re.findall(r"^//     (.*)", head, re.M))
-
-
-def filled_in(gateway):
-    """The example, with an address and a code of now."""
-    code = example()
-    for printed, own in (("http://127.0.0.1:7777", gateway.url), ("ABCD-EFGH", gateway.new_code())):
-        if printed not in code:
-            raise AssertionError(f"{printed} is not in the example any more")
-        code = code.replace(printed, own)
-    return code
 
 
 class Refuser:
@@ -106,38 +85,14 @@ class Refuser:
             one.close()
 
 
-class Client(Stage):
+class Client(ClientStage):
     gateway_count = 1
-
-    def setUp(self):
-        super().setUp()
-        self.gateway = self.gateways[0].operator()
 
     # In Node
 
-    def node(self, code):
-        """A program in a package with the client, as a process that is ended with the test."""
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        shutil.copy(CLIENT, folder.name)
-        for name, text in (("package.json", '{"type": "module"}'), ("program.js", code)):
-            with open(os.path.join(folder.name, name), "w", encoding="utf-8") as file:
-                file.write(text)
-        process = subprocess.Popen(
-            [NODE, "program.js"], cwd=folder.name, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(process.communicate)
-        self.addCleanup(process.kill)
-        return process
-
-    def run_node(self, code):
-        process = self.node(code)
-        said, faults = process.communicate(timeout=PATIENCE_SECONDS)
-        self.assertEqual((0, ""), (process.returncode, faults))
-        return said
-
     def test_two_followers_of_a_path_hear_of_each_change_in_node(self):
         said = self.run_node(WEBSOCKET + WITHOUT + f"""
-            const {{ Vicinity }} = await import('./vicinity.js')
+            const {{ Vicinity }} = await import('vicinity-client')
             const gateway = new Vicinity('{self.gateway.url}', {{ WebSocket }})
             await gateway.pair('{self.gateway.new_code()}', {{ name: 'Node' }})
             await gateway.post('/v1/peers', {{ displayName: 'Node' }})
@@ -150,7 +105,7 @@ class Client(Stage):
 
     def test_without_a_websocket_following_fails_at_once_and_says_why(self):
         said = self.run_node(WITHOUT + f"""
-            const {{ Vicinity, Problem }} = await import('./vicinity.js')
+            const {{ Vicinity, Problem }} = await import('vicinity-client')
             const gateway = new Vicinity('{self.gateway.url}')
             await gateway.pair('{self.gateway.new_code()}', {{ name: 'Node' }})
             for (const attempt of [() => gateway.follow('/v1/peers'), () => gateway.connect()]) {{
@@ -172,7 +127,7 @@ class Client(Stage):
                     // Time passes a hundred times as fast.
                     const setTimer = setTimeout
                     globalThis.setTimeout = (action, delay) => setTimer(action, delay / 100)
-                    const {{ Vicinity }} = await import('./vicinity.js')
+                    const {{ Vicinity }} = await import('vicinity-client')
                     const gateway = new Vicinity('http://127.0.0.1:{refuser.port}', {{ WebSocket }})
                     let attempts = 0
                     gateway.addEventListener('state', () => {{
@@ -185,7 +140,7 @@ class Client(Stage):
                 """)
                 self.assertEqual(["offline true"] * 2, said.splitlines())
         said = self.run_node("""
-            const { Vicinity } = await import('./vicinity.js')
+            const { Vicinity } = await import('vicinity-client')
             const gateway = new Vicinity('http://a:1', { WebSocket: class { constructor() { throw new Error('it is none') } } })
             gateway.connect()
             console.log(gateway.state, gateway.problem.message)
@@ -193,9 +148,9 @@ class Client(Stage):
         self.assertEqual("refused A WebSocket cannot be opened: it is none\n", said)
 
     def test_the_example_of_the_client_runs_in_node_as_printed(self):
-        process = self.node(WEBSOCKET + "globalThis.WebSocket ??= WebSocket\n" + filled_in(self.gateway))
+        program = self.node(GLOBAL_WEBSOCKET + filled_in(example(), self.gateway))
         self.say_on_stage("Lights on")
-        self.assertEqual("Desk: Lights on\n", process.stdout.readline())
+        self.assertEqual("Desk: Lights on", program.line())
 
     # In Chromium
 
@@ -219,9 +174,15 @@ class Client(Stage):
         self.assertEqual([{"subscribe": channel}, {"unsubscribe": channel}], [
             {key: value for key, value in frame.items() if key != "id"} for frame in asked])
 
+    def test_without_an_address_the_gateway_is_the_one_that_served_the_file(self):
+        page = self.page(self.gateway)
+        for path in ("/vicinity.js", "/client/vicinity.js", f"/client/{self.version}/vicinity.js"):
+            address = page.evaluate("async (path) => new (await import(path)).Vicinity().address", path)
+            self.assertEqual(self.gateway.url, address)
+
     def test_the_example_of_the_client_runs_in_chromium_as_printed(self):
         page = self.page(self.gateway)
-        code = filled_in(self.gateway)
+        code = filled_in(example(), self.gateway).replace('vicinity-client', '/vicinity.js')
         page.route("**/example.js", lambda route: route.fulfill(content_type="text/javascript", body=code))
         with page.expect_console_message(lambda line: line.text == "Desk: Lights on"):
             page.evaluate("import('/example.js')")

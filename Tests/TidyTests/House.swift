@@ -23,7 +23,8 @@ enum House {
   }
 
   private static let textEndings: Set<String> = [
-    "swift", "c", "h", "modulemap", "md", "txt", "sh", "py", "js", "css", "html", "sql", "yaml", "yml", "json",
+    "swift", "c", "h", "modulemap", "md", "txt", "sh", "py", "js", "mjs", "ts", "css", "html", "sql", "yaml", "yml",
+    "json",
     "gitignore", "editorconfig", "swift-format",
   ]
   private static let textNames: Set<String> = ["vic", "run", "LICENSE", "NOTICE", "Dockerfile"]

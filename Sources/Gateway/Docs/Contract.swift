@@ -26,7 +26,7 @@ actor Contract {
 }
 
 extension Asset {
-  fileprivate init(_ markup: Markup) { self.init(markup.bytes, type: "text/html; charset=utf-8") }
+  init(_ markup: Markup) { self.init(markup.bytes, type: "text/html; charset=utf-8") }
 }
 
 extension Reply {

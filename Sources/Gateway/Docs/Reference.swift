@@ -35,7 +35,7 @@ struct Reference {
     let names = tags.compactMap { $0["name"]?.text }
     var body: Markup = """
       <header><h1>\(title)</h1><p class="quiet">Version \(document["info"]?["version"]?.text ?? "") ·
-      <a href="\(base.text)/openapi.json">openapi.json</a></p>\(prose(document["info"]))</header>
+      <a href="\(base.text)/openapi.json">openapi.json</a> · <a href="\(base.text)/docs/js">JavaScript</a></p>\(prose(document["info"]))</header>
       <nav><ul><li><a href="#examples">Examples</a></li>
       \(Markup(names.map { "<li><a href=\"#\($0)\">\($0)</a></li>" }))<li><a href="#schemas">Objects</a></li></ul></nav>
       <section id="examples"><h2>Examples</h2>\(Markup(samples.map(show(sample:))))</section>

@@ -9,7 +9,8 @@ final class Site {
   private static let types = [
     "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
     "svg": "image/svg+xml", "png": "image/png", "ico": "image/x-icon", "json": "application/json",
-    "webmanifest": "application/manifest+json", "txt": "text/plain; charset=utf-8",
+    "webmanifest": "application/manifest+json", "txt": "text/plain; charset=utf-8", "ts": "text/plain; charset=utf-8",
+    "md": "text/plain; charset=utf-8",
   ]
   static let fileBytesMax = 4 << 20
   /// The value of the Allow header.
@@ -18,15 +19,27 @@ final class Site {
   private var files: [String: Asset] = [:]
   /// The first segments of their paths.
   private var roots: Set<String> = []
+  /// The JavaScript client, if it is among them.
+  let client: ClientPackage?
+  private var clientPage: Asset?
 
   init(_ folder: String?, _ read: (String) -> [(path: String, bytes: [UInt8])]) {
-    guard let folder else { return }
-    for (path, bytes) in read(folder) {
-      guard let type = path.split(separator: ".").last.flatMap({ Self.types[String($0)] }) else { continue }
+    let listing = folder.map(read) ?? []
+    client = ClientPackage(site: listing.filter { Self.type(of: $0.path) != nil })
+    for (path, bytes) in listing {
+      guard let type = Self.type(of: path) else { continue }
       files[path] = Asset(bytes, type: type)
       roots.insert(String(path.prefix { $0 != "/" }))
     }
+    guard let client else { return }
+    for file in client.files {
+      files["\(ClientPackage.place)/\(file.path)"] = files["\(ClientPackage.folder)/\(file.path)"]
+    }
+    files["\(ClientPackage.place)/\(ClientPackage.archiveName)"] = Asset(
+      Gzip.compressed(client.archive, .best), type: "application/gzip")
   }
+
+  private static func type(of path: String) -> String? { path.split(separator: ".").last.flatMap { types[String($0)] } }
 
   var isEmpty: Bool { files.isEmpty }
 
@@ -37,6 +50,12 @@ final class Site {
     if files.isEmpty { return nil }
     if path.isEmpty { return files["index.html"] }
     return roots.contains(path[0]) ? files[path.joined(separator: "/")] : nil
+  }
+
+  /// The page of the JavaScript client, made when it is first asked for.
+  func clientPage(below base: BasePath) -> Asset? {
+    if clientPage == nil { clientPage = client.map { Asset(ClientReference(package: $0, base: base).page) } }
+    return clientPage
   }
 
   static func reply(_ file: Asset) -> Reply {

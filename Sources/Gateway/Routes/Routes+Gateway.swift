@@ -17,6 +17,14 @@ extension Routes {
     Route(.post, "/v1/qr-codes", .role(.viewer), body: .json, .now { _, call in try qrCode(call) }),
     Route(.get, "/openapi.json", .anyone, .later { core, _ in .kept(try await core.needContract().json) }),
     Route(.get, "/docs", .anyone, .later { core, _ in .page(try await core.needContract().page) }),
+    Route(
+      .get, "/docs/js", .anyone,
+      .now { core, _ in
+        guard let page = core.site.clientPage(below: core.access.base) else {
+          throw Problem(.notFound, "this gateway was started without the JavaScript client: see --site")
+        }
+        return .page(page)
+      }),
     Route(.get, "/docs/style.css", .anyone, .now { _, _ in .kept(Stylesheet.asset) }),
     Route(.get, "/problems/{kind}", .anyone, .now { core, call in try problem(call, below: core.access.base) }),
   ]

@@ -1,0 +1,209 @@
+// A subscription at the gateway, and the collections that show it.
+
+import { emit, Emitter, finish } from './emitter.js'
+
+/**
+ * The items under one path, kept as they are at the gateway. Each change is a `change`; `put` and `del` say which item
+ * it was, so that who adds them up has the items. The first tell what was there.
+ */
+export class Collection extends Emitter {
+  #channel
+  #limit
+
+  constructor(channel, limit) {
+    super()
+    this.#channel = channel
+    this.#limit = limit
+    this.onchange = null
+    this.addEventListener('change', () => this.onchange?.(this))
+  }
+
+  get path() { return this.#channel.path }
+  /** 'waiting' for the gateway, 'live', 'stale' while it is away, 'ended'; why it ended is its `problem`. */
+  get state() { return this.#channel.state }
+  get problem() { return this.#channel.problem }
+  /** How many unreliable messages were dropped, since this client was too slow for them. */
+  get dropped() { return this.#channel.dropped }
+  /** Epoch and offset of the last change that is in it. */
+  get position() { return this.#channel.position }
+  /** Fulfilled once it is live, or will never be. */
+  get ready() { return this.#channel.ready.then(() => this) }
+  /** In the order in which they came; the latest of them, if it was asked for with a limit. */
+  get items() {
+    const { list } = this.#channel
+    return list.length > this.#limit ? list.slice(-this.#limit) : list
+  }
+  /** Whether the gateway has no older items than these; `list` of the gateway has all. */
+  get isComplete() { return this.#channel.isComplete && this.#channel.list.length <= this.#limit }
+  get(id) { return this.#channel.items.get(id) }
+
+  /** Its listeners are told nothing more; others of the same path still are. */
+  close() {
+    this.#channel.remove(this)
+    finish(this)
+  }
+}
+
+/** What is subscribed to at the gateway, once for all collections of its path. */
+export class Channel {
+  #list = null
+  #followers = new Map()
+  #unfollow
+  #resolve
+  /** Whether it continues from a position, so that a snapshot means that changes were missed. */
+  #continues
+
+  constructor(path, since, unfollow) {
+    this.path = path
+    this.#unfollow = unfollow
+    /** Whether items stay; of unreliable messages, each is told once. */
+    this.isKept = !path.endsWith('/datagrams')
+    this.items = new Map()
+    this.isComplete = true
+    this.dropped = 0
+    this.position = since ?? null
+    this.#continues = since !== undefined
+    this.state = 'waiting'
+    this.problem = null
+    this.#renew()
+  }
+
+  get list() { return (this.#list ??= [...this.items.values()]) }
+  /** As many items are kept as the collection with the highest limit shows. */
+  get #limit() { return Math.max(...this.#followers.values()) }
+
+  addFollower(limit = Infinity) {
+    const follower = new Collection(this, limit)
+    this.#followers.set(follower, limit)
+    // It comes too late for the change that told the others what is there.
+    if (this.state !== 'waiting') {
+      queueMicrotask(() => {
+        for (const item of follower.items) this.#tell(follower, 'put', { item })
+        this.#tell(follower, 'change', follower)
+      })
+    }
+    return follower
+  }
+
+  /** Whether items are not kept here that a follower with this limit shows. */
+  lacks(limit = Infinity) { return !this.isComplete && limit > this.#limit }
+
+  /** Forgets where it is, so that what there is is told anew. */
+  restart(continues) {
+    this.position = null
+    this.#continues = continues
+    this.lost()
+  }
+
+  remove(follower) {
+    if (this.#followers.delete(follower) && this.#followers.size === 0) this.#unfollow()
+  }
+
+  #renew() {
+    this.ready = new Promise((resolve) => { this.#resolve = resolve })
+  }
+
+  #announce(type, detail, more) {
+    for (const follower of [...this.#followers.keys()]) this.#tell(follower, type, detail ?? follower, more)
+  }
+
+  /** Unless it was closed meanwhile, as by another's listener. */
+  #tell(follower, type, detail, more) {
+    if (this.#followers.has(follower)) emit(follower, type, detail, more)
+  }
+
+  #put(item) {
+    const before = this.items.get(item.id)
+    this.items.set(item.id, item)
+    const limit = this.#limit
+    for (const id of this.items.keys()) {
+      if (this.items.size <= limit) break
+      this.items.delete(id)
+      this.isComplete = false
+    }
+    this.#list = null
+    this.#announce('put', { item, before })
+  }
+
+  #delete(id) {
+    const item = this.items.get(id)
+    if (!this.items.delete(id)) return
+    this.#list = null
+    this.#announce('del', { item })
+  }
+
+  #replace(items) {
+    const before = this.items
+    const limit = this.#limit
+    if (items.length > limit) {
+      items = items.slice(-limit)
+      this.isComplete = false
+    }
+    this.items = new Map(items.map((item) => [item.id, item]))
+    this.#list = null
+    for (const [id, item] of before) if (!this.items.has(id)) this.#announce('del', { item })
+    items.forEach((item, index) => {
+      const old = before.get(item.id)
+      if (old && JSON.stringify(old) === JSON.stringify(item)) return
+      for (const [follower, shown] of [...this.#followers]) {
+        if (index >= items.length - shown) this.#tell(follower, 'put', { item, before: old })
+      }
+    })
+  }
+
+  #gap(missed) { this.#announce('gap', { type: this.isKept ? 'put' : 'datagram', missed }) }
+
+  // What the client tells it
+
+  begin({ position, recovered, items = [], missed, oldest }) {
+    this.position = position
+    this.state = 'live'
+    this.#resolve()
+    if (!recovered) {
+      if (this.#continues && missed !== 0) {
+        if (!this.isKept) this.dropped += missed ?? 0
+        this.#gap(missed)
+      }
+      if (this.isKept) {
+        this.isComplete = oldest === undefined
+        this.#replace(items)
+      }
+    }
+    this.#continues = true
+    this.#announce('change')
+  }
+
+  /** Whether the change is the next one. */
+  take({ o, put, del, dropped, skip = dropped ?? 1 }) {
+    const [epoch, offset] = this.position.split('.')
+    if (o !== Number(offset) + skip) return false
+    this.position = `${epoch}.${o}`
+    if (dropped) {
+      this.dropped += dropped
+      this.#gap(dropped)
+      this.#announce('change')
+    }
+    if (put && !this.isKept) {
+      this.#announce('datagram', put, { message: put })
+      return true
+    }
+    if (put) this.#put(put)
+    if (del !== undefined) this.#delete(del)
+    if (put || del !== undefined) this.#announce('change')
+    return true
+  }
+
+  lost() {
+    if (this.state !== 'live') return
+    this.state = 'stale'
+    this.#renew()
+  }
+
+  end(problem) {
+    this.state = 'ended'
+    this.problem = problem
+    this.#resolve()
+    this.#announce('change')
+    for (const follower of [...this.#followers.keys()]) finish(follower, problem)
+  }
+}
