@@ -1,6 +1,6 @@
 // The page: it joins the gateway, or shows what there is.
 
-import { Vicinity } from '../vicinity.js'
+import { LiveClient } from '../client/live-client.js'
 import { guestPage } from './guest.js'
 import { Home } from './home.js'
 import { join, takeCode } from './join.js'
@@ -8,7 +8,7 @@ import { keep, settings } from './settings.js'
 import { shell } from './shell.js'
 import { useLanguage } from './texts.js'
 
-const gateway = new Vicinity(new URL('.', document.baseURI).href, { csrf: settings().csrf })
+const gateway = new LiveClient(new URL('.', document.baseURI).href, { csrf: settings().csrf })
 /** A code that came with the address, until it is spent. */
 let invited = takeCode()
 let shown = null

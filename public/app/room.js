@@ -1,6 +1,6 @@
 // One session of this browser's peer, with all that is said in it, in the order in which it was said.
 
-import { newID } from '../vicinity.js'
+import { newID } from '../client/id.js'
 import { t } from './texts.js'
 
 const passingMax = 100
