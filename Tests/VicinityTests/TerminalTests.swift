@@ -27,6 +27,17 @@ import Testing
     #expect(try again.ended() == 0)
   }
 
+  @Test func `Ctrl-C at the question for a name ends the program, which keeps none`() throws {
+    let folder = TemporaryFolder()
+    let program = try Program(
+      ["adhoc", "--keys", folder.path + "/keys"] + alone, .terminal(columns: 80, kind: "xterm"), in: folder.path)
+    try program.text("What are you called? [")
+    program.say("half\u{3}")
+    #expect(try program.ended() == 130)
+    let isKept = access(folder.path + "/keys/name", F_OK) == 0
+    #expect(!isKept)
+  }
+
   @Test func `Ctrl-C says goodbye and leaves the terminal as it was`() throws {
     let program = try Program(
       ["chat", "room", "--name", "Ada", "--keys", "ephemeral"] + alone, .terminal(columns: 80, kind: "xterm"))

@@ -12,7 +12,7 @@ struct NameQuestion {
       context.terminal.isInputTerminal, !context.printer.isJSON
     else { return nil }
     await context.lines.prompt("What are you called? [\(PlainText.line(NameFile.defaultName))] ")
-    let name = await ask()
+    let name = await context.eventThread.asking { await ask() }
     await context.lines.prompt("> ")
     if let name, !file.write(name) {
       await context.printer.report(

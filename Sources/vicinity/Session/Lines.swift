@@ -45,7 +45,7 @@ actor Lines {
     await screen.print(question, to: .error)
     var editor = LineEditor()
     while true {
-      let fresh = await eventThread.read()
+      let fresh = await eventThread.asking { await eventThread.read() }
       if fresh.isEmpty { return nil }
       for act in editor.feed(fresh) {
         TerminalMode.end()

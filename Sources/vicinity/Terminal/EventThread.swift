@@ -19,6 +19,7 @@ final class EventThread: Sendable {
     var last: UInt64 = 0
     var end: (deadline: ContinuousClock.Instant, code: ExitCode)?
     var endRequestCount = 0
+    var isAsking = false
   }
 
   let signals: AsyncStream<Signal>
@@ -99,6 +100,15 @@ final class EventThread: Sendable {
     wake()
   }
 
+  /// Waits for a person's answer. Nothing runs yet that has to be stopped, so a request to end ends the process at once.
+  func asking<Answer>(
+    isolation: isolated (any Actor)? = #isolation, _ question: () async -> Answer
+  ) async -> Answer {
+    state.withLock { $0.isAsking = true }
+    defer { state.withLock { $0.isAsking = false } }
+    return await question()
+  }
+
   // MARK: The thread
 
   private func wake() { writeByte(0, to: wakePipeWrite) }
@@ -168,11 +178,13 @@ final class EventThread: Sendable {
   }
 
   private func end(_ signal: Signal) {
-    let isSecond = state.withLock { state in
+    let (isSecond, isAsking) = state.withLock { state in
       state.endRequestCount += 1
-      return state.endRequestCount > 1
+      return (state.endRequestCount > 1, state.isAsking)
     }
-    if isSecond { exitAtOnce(signal == .interrupt ? .interrupted : .terminated) }
+    // The question's line is not finished.
+    if isAsking { StandardStream.error.write("\n") }
+    if isSecond || isAsking { exitAtOnce(signal == .interrupt ? .interrupted : .terminated) }
     signalContinuation.yield(signal)
   }
 
