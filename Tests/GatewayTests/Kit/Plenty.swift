@@ -23,7 +23,7 @@ struct Plenty {
   private mutating func fill() async throws {
     let (his, hers) = (bert.client, anna.client)
     let (papers, to) = (try Papers(), JSON.text(anna.peer))
-    names["code"] = try await his.make("/v1/pairing-codes").id
+    names["code"] = try await his.make("/v1/pairing-codes", ["label": "Guests"]).id
     names["identity"] = try await his.make("/v1/identities", ["data": .text(papers.identity), "password": "secret"]).id
     _ = try await his.make("/v1/anchors", ["pem": .text(papers.root)])
     names["anchor"] = try await his.get("/v1/anchors").ids.first
