@@ -35,7 +35,7 @@ class Alerts(Stage):
         self.answer(ben, "Accept")
         expect(self.neighbour(ada, "Ben")).to_contain_text("In this session")
         self.say(ada, "Are you there?")
-        ben.wait_for_function("shown.length === 2")
+        ben.wait_for_function("() => shown.length === 2")
         self.assertEqual(["1 new message", ""], ben.evaluate("shown[1]"))
         # What is seen is told by the page itself.
         ben.evaluate(HIDE, False)

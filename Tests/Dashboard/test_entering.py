@@ -80,7 +80,7 @@ class Entering(Stage):
         # Whoever is in already takes no harm of a code, and does not keep it either.
         page.goto(f"{gateway.url}/#code=ABCD-EFGH")
         expect(page.locator(".state")).to_have_text("Online")
-        page.wait_for_function("location.hash === ''")
+        page.wait_for_function("() => location.hash === ''")
         page.go_back()
         self.assertNotIn("code", page.url)
 

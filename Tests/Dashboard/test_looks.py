@@ -71,7 +71,7 @@ class Looks(Stage):
                     self.contexts.remove(page.context)
 
     def check(self, page, name):
-        page.wait_for_function("document.readyState === 'complete'")
+        page.wait_for_function("() => document.readyState === 'complete'")
         self.picture(page, name)
         self.assertEqual([], page.evaluate(OUTSIDE), f"{name}: out of the window")
         self.assertEqual([], page.evaluate(CONTRAST), f"{name}: too pale")

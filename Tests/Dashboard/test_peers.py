@@ -67,7 +67,7 @@ class Peers(ClientStage):
         page = self.page(self.gateway)
         page.goto(f"{self.gateway.url}/docs/js")
         head = page.locator("#page pre").inner_text()
-        self.assertEqual(len(re.findall(r"sha256-", head)), len(re.findall(r"/client/[0-9.]+/[a-z]+\.js\"?:", head)))
+        self.assertEqual(len(re.findall(r"sha256-", head)), len(re.findall(r"/client/[0-9.]+/[a-z-]+\.js\"?:", head)))
         page.route("**/own.html", lambda route: route.fulfill(content_type="text/html", body=f"<!doctype html>{head}"))
         page.route("**/my-page.js", lambda route: route.fulfill(content_type="text/javascript", body=code))
         page.goto(f"{self.gateway.url}/own.html")
