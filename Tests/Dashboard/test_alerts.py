@@ -37,7 +37,7 @@ class Alerts(Stage):
         self.say(ada, "Are you there?")
         ben.wait_for_function("() => shown.length === 2")
         self.assertEqual(["1 new message", ""], ben.evaluate("shown[1]"))
-        # What is seen is told by the page itself.
+        # A visible page shows the message itself and notifies of nothing.
         ben.evaluate(HIDE, False)
         expect(self.message(ben, "Are you there?")).to_be_visible()
         self.say(ada, "Good")

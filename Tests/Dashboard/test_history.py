@@ -45,7 +45,7 @@ class History(Stage):
         self.assertLessEqual(ada.locator(".log > *").count(), DRAWN_MAX)
         expect(ada.get_by_role("button", name="Go to the latest message")).to_be_visible()
 
-        # What comes meanwhile moves nothing that is read.
+        # New messages do not move the ones that are being read.
         before = ada.evaluate(VISIBLE)
         self.assertGreater(len(before), 3)
         self.say(ben, "one more")

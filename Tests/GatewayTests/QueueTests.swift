@@ -143,7 +143,7 @@ struct QueueTests {
       let slow = try await Talk.connected(bert.client)
       try await slow.say(["id": 1, "subscribe": ["channel": .text("\(bert.path)/messages")]])
       while try await !place.stranger.get("/metrics").text.contains("\nvicinity_websockets{kind=\"channels\"} 1\n") {}
-      // What the kernel keeps is less than the snapshot, and what is published is more than may be behind.
+      // The kernel buffers less than the snapshot, and more is published than a client may be behind.
       try await post(12)
       let ok = try await slow.answer(to: 1)["ok"]
       let number = try #require(ok?["number"])

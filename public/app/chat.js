@@ -69,7 +69,7 @@ export function chat(home) {
     const all = room?.timeline ?? []
     show(empty, all.length === 0)
     say(empty, advice(room))
-    // What is not looked at is drawn once it is.
+    // A hidden chat is drawn when it is shown.
     if (element.offsetParent === null) return
     // Older entries that are drawn on the way up are no news.
     set(log, 'aria-live', isAtEnd ? 'polite' : 'off')

@@ -1,4 +1,4 @@
-// Who is nearby, and inviting them.
+// The list of people nearby, with invitations to them.
 
 import { avatar } from './avatar.js'
 import { h, icon, list, say, show } from './dom.js'
