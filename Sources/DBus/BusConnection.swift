@@ -40,6 +40,8 @@ public final class BusConnection {
   private let poll: BusPoll
   /// Nil once it has ended.
   private var connection: OpaquePointer?
+  /// The error of each call after the end.
+  private var endError = BusError.disconnected
   private var isDispatchDue = false
   /// Whether the bus has let this program in.
   private var isRegistered = false
@@ -106,6 +108,7 @@ public final class BusConnection {
 
   private func end(_ error: BusError) {
     let pending = calls.sorted { $0.key < $1.key }
+    if connection != nil { endError = error }
     close()
     for (_, call) in pending { call.answer(.failure(error)) }
     onEnd?(error)
@@ -162,7 +165,7 @@ public final class BusConnection {
   }
 
   private func sendNumbered(_ message: borrowing BusMessage) throws(BusError) -> UInt32 {
-    guard let connection else { throw .disconnected }
+    guard let connection else { throw endError }
     guard dbus_connection_get_outgoing_size(connection) < Self.queuedBytesMax else { throw .overloaded }
     var serial: dbus_uint32_t = 0
     guard dbus_connection_send(connection, message.pointer, &serial) != 0 else { throw .notSent }

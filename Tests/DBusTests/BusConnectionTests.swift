@@ -201,6 +201,21 @@ import Testing
 
   // MARK: The bus
 
+  /// A socket that connections may be made with.
+  private func listener(at path: String) throws -> CInt {
+    let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let bound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(bound == 0 && listen(socket, 1) == 0)
+    return socket
+  }
+
   @Test func `Where the bus ends, waiting calls fail, its owner hears of it, and later calls fail`() async throws {
     let bus = try TestBus()
     try await onLoop { reactor in
@@ -221,19 +236,26 @@ import Testing
     }
   }
 
-  @Test func `The loop runs on while a bus says nothing, and the call ends by time`() async throws {
+  @Test func `Where the bus refuses the connection, each call fails with that, before the end and after it`()
+    async throws
+  {
     let folder = TemporaryFolder()
-    let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let socket = try listener(at: "\(folder.path)/bus")
     defer { close(socket) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: "\(folder.path)/bus".utf8) }
-    let bound = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+    try await onLoop { reactor in
+      let client = try BusConnection("\(folder.path)/bus", on: reactor)
+      close(accept(socket, nil, nil))
+      for _ in 0..<2 {
+        #expect(
+          await error { () throws(BusError) in try await client.call(service, path, interface, "Echo") } == .refused)
       }
     }
-    try #require(bound == 0 && listen(socket, 1) == 0)
+  }
+
+  @Test func `The loop runs on while a bus says nothing, and the call ends by time`() async throws {
+    let folder = TemporaryFolder()
+    let socket = try listener(at: "\(folder.path)/bus")
+    defer { close(socket) }
     try await onLoop { reactor in
       let client = try BusConnection("\(folder.path)/bus", on: reactor)
       var turns = 0
