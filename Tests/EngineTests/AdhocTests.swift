@@ -10,7 +10,7 @@ import Wire
   @Test("P-SES-7 The nine steps of mutual invitation end in one connection that stands")
   func nineSteps() throws {
     // 1. The simulator starts; its browser and its advertiser find nobody.
-    let simulator = try network.seat("s")
+    let simulator = try network.testPeer("s")
     network.run(.seconds(10))
     #expect(simulator.take() == [])
     // 2. The phone starts. 3. It finds the simulator and invites it; the simulator has not seen the phone yet.
@@ -99,18 +99,18 @@ import Wire
     arguments: [0, 40])
   func eight(milliseconds: Int) throws {
     network.latency = .milliseconds(milliseconds)
-    let seats = try ["a", "b", "c", "d", "e", "f", "g", "h"].map { try network.silentPeer($0) }
-    for seat in seats {
-      try seat.startAdhoc()
+    let peers = try ["a", "b", "c", "d", "e", "f", "g", "h"].map { try network.silentPeer($0) }
+    for peer in peers {
+      try peer.startAdhoc()
       network.run(.milliseconds(10))
     }
     network.run(.seconds(5))
-    network.expectAllConnected(seats)
+    network.expectAllConnected(peers)
     network.run(.seconds(30))
-    for seat in seats {
-      let told = seat.take().filter { $0.hasPrefix("\(seat.name.uppercased()): ") }
-      #expect(told.filter { $0.hasSuffix(" connected") }.count == 7, "of \(seat.name)")
-      #expect(told.count == 14, "of \(seat.name): \(told)")
+    for peer in peers {
+      let told = peer.take().filter { $0.hasPrefix("\(peer.name.uppercased()): ") }
+      #expect(told.filter { $0.hasSuffix(" connected") }.count == 7, "of \(peer.name)")
+      #expect(told.count == 14, "of \(peer.name): \(told)")
     }
   }
 
@@ -121,36 +121,36 @@ import Wire
     let c = try network.silentPeer("c")
     let d = try network.silentPeer("d", on: c.host)
     let e = try network.silentPeer("e")
-    let seats = [a, b, c, d, e]
-    for seat in seats { try seat.startAdhoc() }
+    let peers = [a, b, c, d, e]
+    for peer in peers { try peer.startAdhoc() }
     network.run(.seconds(10))
-    network.expectAllConnected(seats)
+    network.expectAllConnected(peers)
   }
 
   @Test("P-SES-7 A peer that comes later is taken in by all, and one that stops stays connected")
   func later() throws {
-    let seats = try ["a", "b", "c"].map { try network.silentPeer($0) }
-    for seat in seats.prefix(2) { try seat.startAdhoc() }
+    let peers = try ["a", "b", "c"].map { try network.silentPeer($0) }
+    for peer in peers.prefix(2) { try peer.startAdhoc() }
     network.run(.seconds(20))
-    try seats[2].startAdhoc()
+    try peers[2].startAdhoc()
     network.run(.seconds(5))
-    network.expectAllConnected(seats)
+    network.expectAllConnected(peers)
     network.clear()
-    seats[0].engine.stopAdhoc(seats[0].endpoint, at: network.now)
+    peers[0].engine.stopAdhoc(peers[0].endpoint, at: network.now)
     network.run(.seconds(60))
-    network.expectAllConnected(seats)
-    #expect(seats[0].take() == [])
+    network.expectAllConnected(peers)
+    #expect(peers[0].take() == [])
   }
 
   @Test("P-SES-7 In a crowd that has formed nobody is left to invite, until one is lost")
   func idle() throws {
-    let seats = try ["a", "b", "c", "d"].map { try network.silentPeer($0) }
-    for seat in seats { try seat.startAdhoc() }
-    var waiting: [Int] { seats.map { $0.engine.endpoints[$0.endpoint]?.adhoc?.invitations.keys.count ?? -1 } }
+    let peers = try ["a", "b", "c", "d"].map { try network.silentPeer($0) }
+    for peer in peers { try peer.startAdhoc() }
+    var waiting: [Int] { peers.map { $0.engine.endpoints[$0.endpoint]?.adhoc?.invitations.keys.count ?? -1 } }
     network.run(.seconds(10))
-    network.expectAllConnected(seats)
+    network.expectAllConnected(peers)
     #expect(waiting == [0, 0, 0, 0])
-    try seats[0].remove(seats[1])
+    try peers[0].remove(peers[1])
     network.run()
     #expect(waiting == [1, 1, 0, 0])
   }

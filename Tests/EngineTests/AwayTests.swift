@@ -6,8 +6,8 @@ import Wire
 @Suite struct AwayTests {
   let network = TestNetwork()
 
-  private func setAway(_ seat: TestPeer, _ isAway: Bool = true) throws {
-    try seat.engine.setAway(seat.peer, since: isAway ? network.now : nil, at: network.now)
+  private func setAway(_ testPeer: TestPeer, _ isAway: Bool = true) throws {
+    try testPeer.engine.setAway(testPeer.peer, since: isAway ? network.now : nil, at: network.now)
   }
 
   @Test("P-HAB-4 A peer that goes away is seen so by whoever found it, is not lost, and is here again at once")
@@ -50,8 +50,8 @@ import Wire
 
   @Test("P-HAB-4 A member that goes away stays connected, what it is sent waits, and it is here again at once")
   func member() throws {
-    let seats = try network.gather("a", "b")
-    let (a, b) = (seats[0], seats[1])
+    let testPeers = try network.gather("a", "b")
+    let (a, b) = (testPeers[0], testPeers[1])
     _ = (a.take(), b.take())
     let moment = (network.now.nanoseconds + 500_000_000) / 1_000_000_000
     try setAway(b)
@@ -68,8 +68,8 @@ import Wire
 
   @Test("P-HAB-4 A link that is lost changes nothing, and what changes meanwhile is told on the next one")
   func cut() throws {
-    let seats = try network.gather("a", "b")
-    let (a, b) = (seats[0], seats[1])
+    let testPeers = try network.gather("a", "b")
+    let (a, b) = (testPeers[0], testPeers[1])
     try setAway(b)
     network.run(.seconds(20))
     _ = a.take()
@@ -89,8 +89,8 @@ import Wire
 
   @Test("P-HAB-4 A new bond, and a host that starts again, say who is away, and who is not any more")
   func newBond() throws {
-    let seats = try network.gather("a", "b")
-    let (a, b) = (seats[0], seats[1])
+    let testPeers = try network.gather("a", "b")
+    let (a, b) = (testPeers[0], testPeers[1])
     try setAway(b)
     network.run(.seconds(1))
     network.walls.insert(["a", "b"])
@@ -114,8 +114,8 @@ import Wire
   @Test(
     "P-HAB-4 Peers of one host see of each other who is away, and so does one that comes to a session of theirs later")
   func sameHost() throws {
-    let a = try network.seat("a")
-    let b = try network.seat("b", on: a.host)
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b", on: a.host)
     try a.invite(b)
     network.run()
     try b.accept()
@@ -124,7 +124,7 @@ import Wire
     try setAway(b)
     network.run()
     #expect(a.take().sorted() == ["A: B away since 1", "a sees b changed away since 1"])
-    let c = try network.seat("c")
+    let c = try network.testPeer("c")
     try a.invite(c)
     network.run()
     try c.accept()
@@ -155,12 +155,12 @@ import Wire
 
   @Test("P-HAB-4 A host speaks of its own peers only, and of no more than a host may carry")
   func lies() throws {
-    let seats = try network.gather("a", "b")
-    let a = seats[0]
+    let testPeers = try network.gather("a", "b")
+    let a = testPeers[0]
     _ = a.take()
     let rogue = Rogue("rogue", to: a.host, on: network)
     rogue.attach(features: .away)
-    rogue.say(Away(peers: [.init(peer: seats[1].peer, milliseconds: 5)]))
+    rogue.say(Away(peers: [.init(peer: testPeers[1].peer, milliseconds: 5)]))
     #expect(a.take() == [])
     for piece in 0..<33 where !rogue.isClosed {
       let peers = (0..<UInt64(512)).map { PeerID(ID128(high: UInt64(piece), low: $0)) }

@@ -9,12 +9,12 @@ import Wire
 
   /// A test peer that waits for an endpoint of a peer on a host, by its connection data.
   private func waiting(for peer: PeerID, at host: HostID, _ endpoint: EndpointID) throws -> TestPeer {
-    let seat = try network.silentPeer("v")
+    let testPeer = try network.silentPeer("v")
     let data = ConnectionData(peer: peer, host: host, endpoint: endpoint, addresses: []).bytes
-    _ = try seat.engine.connect(seat.endpoint, to: peer, with: data, timeout: .seconds(60), at: network.now)
+    _ = try testPeer.engine.connect(testPeer.endpoint, to: peer, with: data, timeout: .seconds(60), at: network.now)
     network.run()
     network.clear()
-    return seat
+    return testPeer
   }
 
   private func rogue(_ name: String, to host: TestNetwork.Host) -> Rogue {
@@ -23,20 +23,21 @@ import Wire
     return rogue
   }
 
-  private func call(_ seat: TestPeer, by rogue: Rogue, id: UInt64 = 1, entry: Entry? = nil, carrier: Carrier? = nil)
+  private func call(_ testPeer: TestPeer, by rogue: Rogue, id: UInt64 = 1, entry: Entry? = nil, carrier: Carrier? = nil)
     -> Connect
   {
     Connect(
-      id: id, to: seat.peer, target: seat.endpoint, entry: entry ?? rogue.entry(), carrier: carrier ?? rogue.carrier,
+      id: id, to: testPeer.peer, target: testPeer.endpoint, entry: entry ?? rogue.entry(),
+      carrier: carrier ?? rogue.carrier,
       standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption), millisecondsLeft: 30_000)
   }
 
-  private func expectNothing(of rogue: Rogue, at seat: TestPeer) {
+  private func expectNothing(of rogue: Rogue, at testPeer: TestPeer) {
     #expect(!rogue.isClosed)
     #expect(rogue.last(Answer.self) == nil)
-    #expect(seat.take() == [])
-    #expect(seat.engine.incoming.isEmpty)
-    #expect(seat.engine.hosts[rogue.host]?.asking.isEmpty == true)
+    #expect(testPeer.take() == [])
+    #expect(testPeer.engine.incoming.isEmpty)
+    #expect(testPeer.engine.hosts[rogue.host]?.asking.isEmpty == true)
   }
 
   /// The identity of an honest host under the rogue's key: the test peer then waits for it.
@@ -52,11 +53,11 @@ import Wire
   @Test("P-CUS-1 Who is waited for and proves itself is taken in")
   func awaited() throws {
     let friend = known("r")
-    let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
-    let rogue = rogue("r", to: seat.host)
+    let testPeer = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
+    let rogue = rogue("r", to: testPeer.host)
     let asked = try #require(rogue.last(Connect.self))
     #expect(asked.target == rogue.endpoint)
-    rogue.say(call(seat, by: rogue))
+    rogue.say(call(testPeer, by: rogue))
     // The lower peer's counts.
     if case .accepted = rogue.last(Answer.self)?.outcome {
       rogue.say(Confirm(id: 1, reason: .none, rank: 1))
@@ -67,78 +68,78 @@ import Wire
         standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption))
       rogue.say(Answer(id: asked.id, outcome: .accepted(acceptance)))
     }
-    #expect(seat.take() == ["invitation ended: none", "V: R connecting"])
+    #expect(testPeer.take() == ["invitation ended: none", "V: R connecting"])
   }
 
   @Test("P-CUS-1 A stranger that names an endpoint gets no answer, whether that waits for somebody or not")
   func stranger() throws {
     let friend = known("friend")
-    let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
-    let idle = try network.seat("I", of: seat.peer, on: seat.host)
-    let rogue = rogue("r", to: seat.host)
-    rogue.say(call(seat, by: rogue))
+    let testPeer = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
+    let idle = try network.testPeer("I", of: testPeer.peer, on: testPeer.host)
+    let rogue = rogue("r", to: testPeer.host)
+    rogue.say(call(testPeer, by: rogue))
     rogue.say(call(idle, by: rogue, id: 2))
-    var nobody = call(seat, by: rogue, id: 3)
+    var nobody = call(testPeer, by: rogue, id: 3)
     nobody.target = rogue.endpoint
     rogue.say(nobody)
-    nobody = call(seat, by: rogue, id: 4)
+    nobody = call(testPeer, by: rogue, id: 4)
     nobody.to = rogue.peer
     rogue.say(nobody)
     // Even under the friend's endpoint.
     var entry = rogue.entry()
     entry.endpoint = friend.endpoint
-    rogue.say(call(seat, by: rogue, id: 5, entry: entry))
-    expectNothing(of: rogue, at: seat)
+    rogue.say(call(testPeer, by: rogue, id: 5, entry: entry))
+    expectNothing(of: rogue, at: testPeer)
     network.run(.seconds(90))
     #expect(
-      seat.take() == ["invitation ended: unreachable", "V: \(network.name(friend.peer)) notConnected unreachable"])
+      testPeer.take() == ["invitation ended: unreachable", "V: \(network.name(friend.peer)) notConnected unreachable"])
   }
 
   @Test("P-CUS-1 The right peer by an endpoint that was not named is not taken in")
   func otherEndpoint() throws {
     let friend = known("r")
-    let seat = try waiting(for: friend.peer, at: friend.host, EndpointID(ID128(high: 4, low: 4)))
-    let rogue = rogue("r", to: seat.host)
-    rogue.say(call(seat, by: rogue))
-    expectNothing(of: rogue, at: seat)
+    let testPeer = try waiting(for: friend.peer, at: friend.host, EndpointID(ID128(high: 4, low: 4)))
+    let rogue = rogue("r", to: testPeer.host)
+    rogue.say(call(testPeer, by: rogue))
+    expectNothing(of: rogue, at: testPeer)
   }
 
   @Test("P-CUS-1 What a peer said over its own link gets nobody in over another: its statement is for its host")
   func replayed() throws {
     let friend = known("f")
-    let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
-    let honest = Rogue("f", to: seat.host, on: network)
-    let said = call(seat, by: honest)
+    let testPeer = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
+    let honest = Rogue("f", to: testPeer.host, on: network)
+    let said = call(testPeer, by: honest)
     // As it was sent, and with the host changed so that it fits its link.
-    let first = rogue("r1", to: seat.host)
+    let first = rogue("r1", to: testPeer.host)
     first.say(said)
     #expect(first.ending == .protocolViolation)
-    let second = rogue("r2", to: seat.host)
+    let second = rogue("r2", to: testPeer.host)
     var changed = said
     changed.entry.host = second.host
     second.say(changed)
     #expect(second.ending == .protocolViolation)
-    #expect(seat.take() == [])
-    #expect(seat.engine.members(of: seat.endpoint).isEmpty)
+    #expect(testPeer.take() == [])
+    #expect(testPeer.engine.members(of: testPeer.endpoint).isEmpty)
   }
 
   @Test("P-CUS-1 A carrier statement that the awaited peer did not sign closes the link")
   func forged() throws {
     let friend = known("f")
-    let seat = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
-    let rogue = rogue("r", to: seat.host)
+    let testPeer = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
+    let rogue = rogue("r", to: testPeer.host)
     let key = network.crypto.key(named: "peer f")
-    rogue.say(call(seat, by: rogue, entry: rogue.entry(peer: key), carrier: rogue.carrier(of: key)))
+    rogue.say(call(testPeer, by: rogue, entry: rogue.entry(peer: key), carrier: rogue.carrier(of: key)))
     #expect(rogue.ending == .protocolViolation)
-    #expect(seat.take() == [])
+    #expect(testPeer.take() == [])
   }
 
   @Test("P-CUS-1 Whose data were changed to name another host asks there in vain", arguments: [false, true])
   func misled(byAnotherEndpoint: Bool) throws {
     // Somebody has put its own host into the data of the friend, and answers as itself, or with the friend's name.
     let friend = known("f")
-    let seat = try waiting(for: friend.peer, at: known("r").host, friend.endpoint)
-    let rogue = rogue("r", to: seat.host)
+    let testPeer = try waiting(for: friend.peer, at: known("r").host, friend.endpoint)
+    let rogue = rogue("r", to: testPeer.host)
     let asked = try #require(rogue.last(Connect.self))
     var entry = rogue.entry(peer: byAnotherEndpoint ? nil : network.crypto.key(named: "peer f"))
     entry.endpoint = friend.endpoint
@@ -151,15 +152,15 @@ import Wire
             carrier: byAnotherEndpoint ? rogue.carrier : rogue.carrier(of: network.crypto.key(named: "peer f")),
             standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption)))))
     #expect(rogue.ending == .protocolViolation)
-    #expect(seat.take() == [])
-    #expect(seat.engine.members(of: seat.endpoint).isEmpty)
+    #expect(testPeer.take() == [])
+    #expect(testPeer.engine.members(of: testPeer.endpoint).isEmpty)
   }
 
   @Test("P-CUS-1 The awaited peer cannot answer with another endpoint than was asked")
   func answeredByAnother() throws {
     let friend = known("r")
-    let seat = try waiting(for: friend.peer, at: friend.host, EndpointID(ID128(high: 4, low: 4)))
-    let rogue = rogue("r", to: seat.host)
+    let testPeer = try waiting(for: friend.peer, at: friend.host, EndpointID(ID128(high: 4, low: 4)))
+    let rogue = rogue("r", to: testPeer.host)
     let asked = try #require(rogue.last(Connect.self))
     rogue.say(
       Answer(
@@ -169,34 +170,35 @@ import Wire
             group: GroupID(rogue.endpoint.raw), entry: rogue.entry(), carrier: rogue.carrier,
             standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption)))))
     #expect(rogue.ending == .protocolViolation)
-    #expect(seat.take() == [])
+    #expect(testPeer.take() == [])
   }
 
   @Test("P-CUS-1 What was asked before a wait, or after it has ended, opens nothing")
   func outOfTime() throws {
     let friend = known("r")
-    let seat = try network.silentPeer("v")
-    let rogue = rogue("r", to: seat.host)
-    rogue.say(call(seat, by: rogue))
-    expectNothing(of: rogue, at: seat)
+    let testPeer = try network.silentPeer("v")
+    let rogue = rogue("r", to: testPeer.host)
+    rogue.say(call(testPeer, by: rogue))
+    expectNothing(of: rogue, at: testPeer)
     let data = ConnectionData(peer: friend.peer, host: friend.host, endpoint: friend.endpoint, addresses: []).bytes
-    let id = try seat.engine.connect(seat.endpoint, to: friend.peer, with: data, timeout: .zero, at: network.now)
+    let id = try testPeer.engine.connect(
+      testPeer.endpoint, to: friend.peer, with: data, timeout: .zero, at: network.now)
     network.run()
     #expect(rogue.last(Answer.self) == nil)
-    seat.engine.cancel(id, at: network.now)
+    testPeer.engine.cancel(id, at: network.now)
     network.run()
     #expect(rogue.last(Cancel.self)?.reason == .cancelled)
-    #expect(seat.take() == ["invitation ended: cancelled", "V: r notConnected cancelled"])
-    rogue.say(call(seat, by: rogue), call(seat, by: rogue, id: 2))
-    expectNothing(of: rogue, at: seat)
+    #expect(testPeer.take() == ["invitation ended: cancelled", "V: r notConnected cancelled"])
+    rogue.say(call(testPeer, by: rogue), call(testPeer, by: rogue, id: 2))
+    expectNothing(of: rogue, at: testPeer)
   }
 
   @Test("A confirmation that is said again changes nothing, and one of what ended takes the member back")
   func confirmedTwice() throws {
-    let seat = try network.seat("v")
-    let rogue = rogue("r", to: seat.host)
-    rogue.say(rogue.invitation(seat))
-    try seat.accept()
+    let testPeer = try network.testPeer("v")
+    let rogue = rogue("r", to: testPeer.host)
+    rogue.say(rogue.invitation(testPeer))
+    try testPeer.accept()
     network.run()
     let answers = rogue.frames.count { $0.type == .answer }
     rogue.say(Confirm(id: 1, reason: .none, rank: 1), Confirm(id: 1, reason: .none, rank: 1))
@@ -207,10 +209,10 @@ import Wire
 
   @Test("A taking back of something else than an own invitation does nothing")
   func cancelOfAnother() throws {
-    let seats = try network.gather("a", "b")
-    let rogue = rogue("r", to: seats[0].host)
+    let peers = try network.gather("a", "b")
+    let rogue = rogue("r", to: peers[0].host)
     for id in UInt64(0)..<50 { rogue.say(Cancel(id: id, reason: .cancelled)) }
     #expect(!rogue.isClosed)
-    #expect(seats[0].connected == "B")
+    #expect(peers[0].connected == "B")
   }
 }

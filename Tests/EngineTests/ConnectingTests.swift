@@ -162,22 +162,22 @@ import Wire
 
   @Test("P-CUS-1 Data used on endpoints that are in groups join the groups, and each member is connected with each")
   func groups() throws {
-    let seats = try network.gather("a", "b") + network.gather("c", "d")
-    for seat in seats {
-      seat.stopAdvertising()
-      seat.stopBrowsing()
+    let peers = try network.gather("a", "b") + network.gather("c", "d")
+    for testPeer in peers {
+      testPeer.stopAdvertising()
+      testPeer.stopBrowsing()
     }
     network.clear()
-    try seats[1].connect(to: seats[2])
-    try seats[2].connect(to: seats[1])
+    try peers[1].connect(to: peers[2])
+    try peers[2].connect(to: peers[1])
     network.run(.seconds(2))
-    network.expectAllConnected(seats)
+    network.expectAllConnected(peers)
   }
 
   @Test("P-CUS-1 Two peers with two sessions each are connected session by session, as their data name them")
   func sessions() throws {
     let (a, b) = try pair()
-    let (c, d) = (try network.seat("C", of: a.peer, on: a.host), try network.seat("D", of: b.peer, on: b.host))
+    let (c, d) = (try network.testPeer("C", of: a.peer, on: a.host), try network.testPeer("D", of: b.peer, on: b.host))
     try a.connect(to: b)
     try c.connect(to: d)
     try d.connect(to: c)
@@ -212,9 +212,9 @@ import Wire
 
   @Test("P-CUS-1 Who has met the other by another way waits no longer")
   func metOtherwise() throws {
-    let seats = try network.gather("a", "c")
-    let (a, c) = (seats[0], seats[1])
-    let b = try network.seat("b")
+    let peers = try network.gather("a", "c")
+    let (a, c) = (peers[0], peers[1])
+    let b = try network.testPeer("b")
     try a.connect(to: b)
     network.run(.seconds(1))
     try network.connect(c, b)
@@ -238,7 +238,7 @@ import Wire
     network.cut(a.host, b.host)
     network.run(.seconds(3))
     #expect([a.connected, b.connected] == ["B", "A"])
-    for seat in [a, b] { #expect(seat.take().filter { $0.contains("invit") } == ["invitation ended: none"]) }
+    for testPeer in [a, b] { #expect(testPeer.take().filter { $0.contains("invit") } == ["invitation ended: none"]) }
   }
 }
 

@@ -9,17 +9,17 @@ import Wire
 
   @Test("P-MSG-2 A message comes with its content type, by record and by datagram, and to a peer of the same host")
   func travels() throws {
-    let seats = try network.gather("a", "b")
-    let c = try network.seat("c", on: seats[0].host)
-    try network.connect(seats[0], c)
+    let peers = try network.gather("a", "b")
+    let c = try network.testPeer("c", on: peers[0].host)
+    try network.connect(peers[0], c)
     network.run(.seconds(1))
     network.clear()
     for mode in [Mode.reliable, .unreliable] {
       let mark = mode == .reliable ? "" : "~"
-      try seats[0].say("# x", mode, as: "text/markdown")
-      try seats[0].say("none", mode)
+      try peers[0].say("# x", mode, as: "text/markdown")
+      try peers[0].say("none", mode)
       network.run(.seconds(1))
-      #expect(seats[1].take() == ["B < A: \(mark)(text/markdown) # x", "B < A: \(mark)none"])
+      #expect(peers[1].take() == ["B < A: \(mark)(text/markdown) # x", "B < A: \(mark)none"])
       #expect(c.take() == ["C < A: \(mark)(text/markdown) # x", "C < A: \(mark)none"])
     }
   }
@@ -27,15 +27,15 @@ import Wire
   @Test("Without a way for datagrams an unreliable message has its content type all the same")
   func lossy() throws {
     network.datagramBytesMax = 0
-    let seats = try network.gather("a", "b")
-    try seats[0].say("x", .unreliable, as: "a/b")
+    let peers = try network.gather("a", "b")
+    try peers[0].say("x", .unreliable, as: "a/b")
     network.run(.seconds(1))
-    #expect(seats[1].take() == ["B < A: ~(a/b) x"])
+    #expect(peers[1].take() == ["B < A: ~(a/b) x"])
   }
 
   @Test("A host of a version without content types gets messages without them, and one with them gets both kinds")
   func olderHost() throws {
-    let a = try network.seat("a")
+    let a = try network.testPeer("a")
     let older = Rogue("old", to: a.host, on: network)
     try older.enter(with: a, features: .away)
     let newer = Rogue("new", to: a.host, on: network)
@@ -59,7 +59,7 @@ import Wire
   func downgrade() throws {
     for type in ["text/markdown", nil] {
       let network = TestNetwork()
-      let a = try network.seat("a")
+      let a = try network.testPeer("a")
       let rogue = Rogue("r", to: a.host, on: network)
       try rogue.enter(with: a, features: .contentTypes)
       let bond = rogue.last(Hello.self)?.bond
@@ -82,7 +82,7 @@ import Wire
 
   @Test("What is no content type closes the link it came over", arguments: ["", "text", "text/", "a/b\n", "a b/c"])
   func broken(type: String) throws {
-    let a = try network.seat("a")
+    let a = try network.testPeer("a")
     let rogue = Rogue("r", to: a.host, on: network)
     try rogue.enter(with: a)
     _ = a.take()

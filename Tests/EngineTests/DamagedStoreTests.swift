@@ -135,7 +135,7 @@ import Wire
     settings.isDurable = true
     let network = TestNetwork()
     let a = try network.silentPeer("a", SessionSettings(), settings)
-    let b = try network.seat("b", on: a.host)
+    let b = try network.testPeer("b", on: a.host)
     _ = try a.engine.invite(b.peer, as: network.type, to: a.endpoint, context: [], timeout: .zero, at: network.now)
     a.engine.advance(to: network.now + .seconds(20))
     a.engine.advance(to: network.now + .seconds(60))

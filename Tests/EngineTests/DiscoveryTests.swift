@@ -66,7 +66,7 @@ import Wire
 
   @Test("P-BRO-1 Who browses later is told of who was there before")
   func lateBrowser() throws {
-    let a = try network.seat("a")
+    let a = try network.testPeer("a")
     let b = try network.silentPeer("b", on: a.host)
     let c = try network.silentPeer("c")
     try b.browse()
@@ -115,25 +115,25 @@ import Wire
 
   @Test("P-BRO-5 A host that dies in a session is not connected within five seconds and lost within eight")
   func powerCutInSession() throws {
-    let seats = try network.gather("a", "b")
-    network.powerOff(seats[1].host)
+    let testPeers = try network.gather("a", "b")
+    network.powerOff(testPeers[1].host)
     network.run(.seconds(5))
-    #expect(seats[0].take() == ["A: B suspended", "A: B notConnected lost"])
+    #expect(testPeers[0].take() == ["A: B suspended", "A: B notConnected lost"])
     network.run(.seconds(3))
-    #expect(seats[0].take() == ["a lost b"])
+    #expect(testPeers[0].take() == ["a lost b"])
   }
 
   @Test("P-BRO-5 A host whose link breaks is asked at once, and lost in six seconds, but not while it is connected")
   func brokenLink() throws {
-    let seats = try network.gather("a", "b")
+    let testPeers = try network.gather("a", "b")
     network.walls.insert(["a", "b"])
-    network.cut(seats[0].host, seats[1].host)
+    network.cut(testPeers[0].host, testPeers[1].host)
     network.run(.seconds(6))
-    #expect(seats[0].take() == ["A: B suspended", "A: B notConnected lost", "a lost b"])
+    #expect(testPeers[0].take() == ["A: B suspended", "A: B notConnected lost", "a lost b"])
     // A host that is back says so by its link, too.
-    network.heal(seats[0].host, seats[1].host)
+    network.heal(testPeers[0].host, testPeers[1].host)
     network.run(.seconds(5))
-    #expect(seats[0].take() == ["a found b as chat", "A: B connecting", "A: B connected"])
+    #expect(testPeers[0].take() == ["a found b as chat", "A: B connecting", "A: B connected"])
   }
 
   @Test("P-BRO-5 Where a tenth of all datagrams is lost, a living host is lost a few times a day")
@@ -171,8 +171,8 @@ import Wire
 
   @Test("P-ADV-3 Advertising stops and starts while a session that was joined through it stays")
   func stopAdvertising() throws {
-    let seats = try network.gather("a", "b")
-    let (a, b) = (seats[0], seats[1])
+    let testPeers = try network.gather("a", "b")
+    let (a, b) = (testPeers[0], testPeers[1])
     b.stopAdvertising()
     a.stopBrowsing()
     network.run(.seconds(120))

@@ -11,15 +11,15 @@ import Wire
   @Test("A grant of bytes that only an earlier link has had closes the link")
   func grantOverNewLink() throws {
     let network = rogues.network
-    let (rogue, seat, _) = try rogues.member()
-    let stream = try seat.engine.openStream("out", from: seat.endpoint, to: rogue.endpoint, at: network.now)
-    try seat.engine.write([UInt8](repeating: 1, count: 1_000), to: stream, at: network.now)
+    let (rogue, peer, _) = try rogues.member()
+    let stream = try peer.engine.openStream("out", from: peer.endpoint, to: rogue.endpoint, at: network.now)
+    try peer.engine.write([UInt8](repeating: 1, count: 1_000), to: stream, at: network.now)
     network.run()
     let flow = try #require(rogue.last(StreamOpen.self)).flow
     rogue.say(StreamGrant(flow: flow, received: 0, limit: 2_000))
     #expect(rogue.frames.contains { $0.type == .streamData })
-    seat.engine.linkClosed(rogue.link, at: network.now)
-    let again = Rogue("r", to: seat.host, on: network)
+    peer.engine.linkClosed(rogue.link, at: network.now)
+    let again = Rogue("r", to: peer.host, on: network)
     again.greet()
     let records = UInt64(rogue.frames.filter { $0.type.isRecord }.count)
     again.say(
@@ -36,10 +36,10 @@ import Wire
     let network = rogues.network
     var session = SessionSettings()
     session.resources.acceptsUnasked = true
-    let seat = try network.seat("v", session)
-    try network.connect(seat, try network.seat("w", on: seat.host, session))
-    let rogue = Rogue("r", to: seat.host, on: network)
-    try rogue.enter(with: seat)
+    let peer = try network.testPeer("v", session)
+    try network.connect(peer, try network.testPeer("w", on: peer.host, session))
+    let rogue = Rogue("r", to: peer.host, on: network)
+    try rogue.enter(with: peer)
     let indexes = rogue.frames.filter { $0.type == .join }
       .compactMap { try? Join(decoding: $0.body.span.bytes) }.map(\.index)
     rogue.say(Verdict(record: rogue.head(), about: try #require(indexes.first), by: .all, reason: .none, seen: 2))
@@ -56,41 +56,41 @@ import Wire
   /// A member that wants all of a resource of unknown size, and its source, which is not read.
   private func wanted() throws -> (Rogue, TestPeer, ResourceID, flow: UInt64) {
     let network = rogues.network
-    let (rogue, seat, _) = try rogues.member()
-    seat.host.program.isSupplying = false
-    let id = try seat.engine.offer(ResourceInfo(name: "f"), from: seat.endpoint, to: rogue.endpoint, at: network.now)
+    let (rogue, peer, _) = try rogues.member()
+    peer.host.program.isSupplying = false
+    let id = try peer.engine.offer(ResourceInfo(name: "f"), from: peer.endpoint, to: rogue.endpoint, at: network.now)
     network.run()
     let flow = try #require(rogue.last(ResourceOffer.self)).flow
     rogue.say(ResourceWant(flow: flow, turn: 1, offset: 0, limit: 1 << 20, root: network.crypto.hash([])))
-    #expect(seat.host.program.readFrom == [0, 262_144, 524_288, 786_432])
-    return (rogue, seat, id, flow)
+    #expect(peer.host.program.readFrom == [0, 262_144, 524_288, 786_432])
+    return (rogue, peer, id, flow)
   }
 
-  private func supply(_ count: Int, from offset: UInt64, isLast: Bool, of id: ResourceID, _ seat: TestPeer) throws {
+  private func supply(_ count: Int, from offset: UInt64, isLast: Bool, of id: ResourceID, _ peer: TestPeer) throws {
     let bytes = pattern(count)
-    try seat.engine.supply(
-      bytes, digests: TestNetwork.digests(of: bytes, seat.network.crypto), isLast: isLast, of: id, from: offset,
-      at: seat.network.now)
-    seat.network.run()
+    try peer.engine.supply(
+      bytes, digests: TestNetwork.digests(of: bytes, peer.network.crypto), isLast: isLast, of: id, from: offset,
+      at: peer.network.now)
+    peer.network.run()
   }
 
   @Test("What a source gives after it has ended goes nowhere")
   func grownSource() throws {
-    let (rogue, seat, id, _) = try wanted()
-    try supply(262_144, from: 0, isLast: true, of: id, seat)
+    let (rogue, peer, id, _) = try wanted()
+    try supply(262_144, from: 0, isLast: true, of: id, peer)
     #expect(rogue.last(ResourceEnd.self) != nil)
-    try supply(262_144, from: 262_144, isLast: false, of: id, seat)
+    try supply(262_144, from: 262_144, isLast: false, of: id, peer)
     #expect(rogue.frames.filter { $0.type == .resourceChunk }.count == 16)
   }
 
   @Test("An answer to a read that its receiver wants no more is late, and no error")
   func lateAnswer() throws {
-    let (rogue, seat, id, flow) = try wanted()
-    rogue.say(ResourceWant(flow: flow, turn: 2, offset: 0, limit: 16_384, root: seat.network.crypto.hash([])))
-    try supply(262_144, from: 0, isLast: false, of: id, seat)
+    let (rogue, peer, id, flow) = try wanted()
+    rogue.say(ResourceWant(flow: flow, turn: 2, offset: 0, limit: 16_384, root: peer.network.crypto.hash([])))
+    try supply(262_144, from: 0, isLast: false, of: id, peer)
     #expect(rogue.frames.allSatisfy { $0.type != .resourceChunk })
-    #expect(throws: EngineError.self) { try supply(2_097_152, from: 0, isLast: false, of: id, seat) }
-    try supply(16_384, from: 0, isLast: false, of: id, seat)
+    #expect(throws: EngineError.self) { try supply(2_097_152, from: 0, isLast: false, of: id, peer) }
+    try supply(16_384, from: 0, isLast: false, of: id, peer)
     #expect(rogue.frames.filter { $0.type == .resourceChunk }.count == 1)
   }
 
@@ -154,15 +154,15 @@ import Wire
     settings.isDurable = true
     var session = SessionSettings()
     session.resources.acceptsUnasked = true
-    var seats = try network.gather("a", "b", session: session, settings: settings)
-    seats[1].host.program.isStoring = false
-    try seats[0].offer("file", pattern(100_000), to: seats[1])
+    var peers = try network.gather("a", "b", session: session, settings: settings)
+    peers[1].host.program.isStoring = false
+    try peers[0].offer("file", pattern(100_000), to: peers[1])
     network.run(.milliseconds(100))
     network.clear()
-    seats[1] = try network.restart(seats[1]) { $0 + $0 }
-    seats[1].host.program.isStoring = true
+    peers[1] = try network.restart(peers[1]) { $0 + $0 }
+    peers[1].host.program.isStoring = true
     network.run(.seconds(5))
-    #expect(seats[1].take().filter { $0 == "B < A: file" || $0 == "file ended: none" }.count == 2)
-    #expect(seats[1].file("file") == pattern(100_000))
+    #expect(peers[1].take().filter { $0 == "B < A: file" || $0 == "file ended: none" }.count == 2)
+    #expect(peers[1].file("file") == pattern(100_000))
   }
 }

@@ -12,12 +12,12 @@ import Wire
     var session = SessionSettings()
     session.resources.acceptsUnasked = true
     rules(&session)
-    let seat = try network.seat("v", session)
-    let rogue = Rogue("r", to: seat.host, on: network)
-    try rogue.enter(with: seat)
-    #expect(seat.connected == "R")
+    let peer = try network.testPeer("v", session)
+    let rogue = Rogue("r", to: peer.host, on: network)
+    try rogue.enter(with: peer)
+    #expect(peer.connected == "R")
     network.clear()
-    return (rogue, seat, session)
+    return (rogue, peer, session)
   }
 
   func open(_ rogue: Rogue, _ flow: UInt64 = 5) throws {
@@ -66,12 +66,12 @@ import Wire
 
   @Test("Stream bytes that were not asked for, or are not the next, close the link", arguments: [0, 1, 2])
   func streamLies(kind: Int) throws {
-    let (rogue, seat, _) = try member()
-    seat.host.program.isReading = false
+    let (rogue, peer, _) = try member()
+    peer.host.program.isReading = false
     try open(rogue)
     for piece in 0..<16 { rogue.say(bytes: data(16_384, at: UInt64(piece) * 16_384)) }
     #expect(!rogue.isClosed)
-    #expect(seat.host.program.text("s").count == 256 << 10)
+    #expect(peer.host.program.text("s").count == 256 << 10)
     switch kind {
     case 0: rogue.say(bytes: data(1, at: 256 << 10))
     case 1: rogue.say(bytes: data(1, at: 0))
@@ -82,15 +82,15 @@ import Wire
 
   @Test("A grant on a new link of what was not sent there closes it")
   func grantAfterReconnect() throws {
-    let (first, seat, _) = try member()
-    let stream = try seat.engine.openStream("out", from: seat.endpoint, to: first.endpoint, at: network.now)
-    try seat.engine.write([UInt8](repeating: 1, count: 100_000), to: stream, at: network.now)
+    let (first, peer, _) = try member()
+    let stream = try peer.engine.openStream("out", from: peer.endpoint, to: first.endpoint, at: network.now)
+    try peer.engine.write([UInt8](repeating: 1, count: 100_000), to: stream, at: network.now)
     network.run()
     let flow = try #require(first.last(StreamOpen.self)).flow
     first.say(StreamGrant(flow: flow, received: 0, limit: 100_000))
     first.acknowledge()
-    seat.engine.linkClosed(first.link, at: network.now)
-    let again = Rogue("r", to: seat.host, on: network)
+    peer.engine.linkClosed(first.link, at: network.now)
+    let again = Rogue("r", to: peer.host, on: network)
     again.greet(ordinal: 2)
     let theirs = try #require(again.last(Attach.self))
     again.say(
@@ -105,19 +105,19 @@ import Wire
 
   @Test("A leave for no reason closes the link, and ends nothing as whole", arguments: [true, false])
   func leaveForNoReason(isStream: Bool) throws {
-    let (rogue, seat, _) = try member()
+    let (rogue, peer, _) = try member()
     if isStream { try open(rogue) } else { try offer(rogue, size: 100_000) }
     rogue.say(Leave(record: rogue.head(), index: 1, reason: .none, seen: 0))
     #expect(rogue.ending == .protocolViolation)
-    #expect(!seat.take().contains { $0.hasSuffix("ended: none") })
+    #expect(!peer.take().contains { $0.hasSuffix("ended: none") })
   }
 
   @Test("One number for two transfers closes the link")
   func sameNumber() throws {
-    let (rogue, seat, _) = try member()
+    let (rogue, peer, _) = try member()
     try offer(rogue, size: 10)
-    let other = try network.seat("w", on: seat.host)
-    try network.connect(seat, other)
+    let other = try network.testPeer("w", on: peer.host)
+    try network.connect(peer, other)
     network.run(.seconds(1))
     let joins = rogue.frames.filter { $0.type == .join }.compactMap { try? Join(decoding: $0.body.span.bytes) }
     let second = try #require(joins.first { $0.entry.endpoint == other.endpoint }).index
@@ -130,28 +130,28 @@ import Wire
 
   @Test("Offers that end at once leave nothing behind")
   func offersThatEnd() throws {
-    let (rogue, seat, _) = try member()
+    let (rogue, peer, _) = try member()
     for flow in 1...3_000 {
       try offer(rogue, size: 1 << 20, flow: UInt64(flow))
       rogue.say(ResourceEnd(record: rogue.head(), flow: UInt64(flow), outcome: .broken(.cancelled)))
     }
-    #expect(seat.engine.timers.count < 500)
+    #expect(peer.engine.timers.count < 500)
   }
 
   @Test("Streams that are closed and not used keep their place")
   func unusedStreams() throws {
-    let (rogue, seat, _) = try member()
-    seat.host.program.isReading = false
+    let (rogue, peer, _) = try member()
+    peer.host.program.isReading = false
     for flow in 1...70 {
       try open(rogue, UInt64(flow))
       rogue.say(bytes: data(100, at: 0, flow: UInt64(flow)))
       rogue.say(StreamEnd(record: rogue.head(), flow: UInt64(flow), reason: .none, size: 100))
     }
     #expect(rogue.last(StreamStop.self)?.reason == .busy)
-    #expect(seat.host.program.streams.count == 64)
-    for stream in seat.host.program.streams.keys { seat.engine.consumed(100, of: stream, at: network.now) }
+    #expect(peer.host.program.streams.count == 64)
+    for stream in peer.host.program.streams.keys { peer.engine.consumed(100, of: stream, at: network.now) }
     try open(rogue, 99)
-    #expect(seat.host.program.streams.count == 65)
+    #expect(peer.host.program.streams.count == 65)
   }
 
   @Test("A stream that is opened twice closes the link")
@@ -164,7 +164,7 @@ import Wire
 
   @Test("Bytes, grants and ends of what is not there mean nothing")
   func unknownFlows() throws {
-    let (rogue, seat, _) = try member()
+    let (rogue, peer, _) = try member()
     rogue.say(bytes: data(10, at: 77))
     rogue.say(bytes: chunk(10, at: 77))
     rogue.say(StreamGrant(flow: 9, received: 5, limit: 10), StreamStop(record: rogue.head(), flow: 9, reason: .none))
@@ -173,22 +173,22 @@ import Wire
     rogue.say(ResourceStop(record: rogue.head(), flow: 9, reason: .none))
     rogue.say(ResourceEnd(record: rogue.head(), flow: 9, outcome: .broken(.cancelled)))
     #expect(!rogue.isClosed)
-    #expect(seat.take() == [])
+    #expect(peer.take() == [])
   }
 
   @Test("A stream that a host that was restarted had opened before is not told")
   func formerLife() throws {
-    let (rogue, seat, _) = try member()
+    let (rogue, peer, _) = try member()
     rogue.say(
       StreamOpen(record: rogue.head(), flow: 5, incarnation: Incarnation(0), from: 1, to: try index(rogue), name: "s"))
-    #expect(seat.take() == [])
+    #expect(peer.take() == [])
   }
 
   @Test("A grant of what was not sent, or that takes back, closes the link", arguments: [0, 1, 2])
   func grantLies(kind: Int) throws {
-    let (rogue, seat, _) = try member()
-    let stream = try seat.engine.openStream("out", from: seat.endpoint, to: rogue.endpoint, at: network.now)
-    try seat.engine.write([UInt8](repeating: 1, count: 1_000), to: stream, at: network.now)
+    let (rogue, peer, _) = try member()
+    let stream = try peer.engine.openStream("out", from: peer.endpoint, to: rogue.endpoint, at: network.now)
+    try peer.engine.write([UInt8](repeating: 1, count: 1_000), to: stream, at: network.now)
     network.run()
     let flow = try #require(rogue.last(StreamOpen.self)).flow
     rogue.say(StreamGrant(flow: flow, received: 0, limit: 600))
@@ -204,9 +204,9 @@ import Wire
 
   @Test("Too many streams are refused one by one, and the member stays")
   func tooManyStreams() throws {
-    let (rogue, seat, _) = try member()
+    let (rogue, peer, _) = try member()
     for flow in 1...70 { try open(rogue, UInt64(flow)) }
-    #expect(seat.take().count == 64)
+    #expect(peer.take().count == 64)
     #expect(rogue.frames.filter { $0.type == .streamStop }.count == 6)
     #expect(rogue.last(StreamStop.self)?.reason == .busy)
     #expect(!rogue.isClosed)
@@ -214,7 +214,7 @@ import Wire
 
   @Test("A chunk that is not the next one, as it was asked for, closes the link", arguments: 0...6)
   func chunkLies(kind: Int) throws {
-    let (rogue, seat, _) = try member()
+    let (rogue, peer, _) = try member()
     try offer(rogue, size: kind == 6 ? nil : 100_000)
     #expect(try #require(rogue.last(ResourceWant.self)).turn == 1)
     rogue.say(bytes: chunk(16_384, at: 0))
@@ -236,13 +236,13 @@ import Wire
     }
     // Its source may have grown since it offered that.
     #expect(rogue.ending == (kind == 4 ? nil : .protocolViolation))
-    #expect(seat.take().contains("f ended: mismatch") == (kind == 4))
+    #expect(peer.take().contains("f ended: mismatch") == (kind == 4))
   }
 
   @Test("More than was asked for closes the link, though nobody stores it")
   func pastTheWindow() throws {
-    let (rogue, seat, _) = try member()
-    seat.host.program.isStoring = false
+    let (rogue, peer, _) = try member()
+    peer.host.program.isStoring = false
     try offer(rogue, size: nil)
     for piece in 0..<64 { rogue.say(bytes: chunk(16_384, at: UInt64(piece) * 16_384)) }
     #expect(!rogue.isClosed)
@@ -252,7 +252,7 @@ import Wire
 
   @Test("A resource whose size or root turns out to be another ends as a mismatch", arguments: [0, 1, 2])
   func endLies(kind: Int) throws {
-    let (rogue, seat, _) = try member()
+    let (rogue, peer, _) = try member()
     try offer(rogue, size: kind == 0 ? 20_000 : nil)
     rogue.say(bytes: chunk(16_384, at: 0))
     let root = network.crypto.leaf(of: [UInt8](repeating: 0, count: 16_384).span.bytes)
@@ -261,14 +261,14 @@ import Wire
       ResourceEnd(
         record: rogue.head(), flow: 5,
         outcome: .whole(size: size, root: kind == 2 ? network.crypto.hash([9]) : root)))
-    #expect(seat.take().last == "f ended: mismatch")
+    #expect(peer.take().last == "f ended: mismatch")
     #expect(rogue.last(ResourceStop.self)?.reason == .mismatch)
     #expect(!rogue.isClosed)
   }
 
   @Test("A sender that stops in the middle is given up in time, and one that offers too much refused")
   func neverFinishes() throws {
-    let (rogue, seat, _) = try member { $0.resources.offersMax = 3 }
+    let (rogue, peer, _) = try member { $0.resources.offersMax = 3 }
     for flow in 1...5 { try offer(rogue, size: 1 << 40, flow: UInt64(flow)) }
     #expect(rogue.frames.filter { $0.type == .resourceStop }.count == 2)
     for second in 0..<70 {
@@ -276,36 +276,36 @@ import Wire
       rogue.say(Pong(token: UInt64(second)))
       rogue.acknowledge()
     }
-    #expect(seat.take().filter { $0 == "f ended: timedOut" }.count == 3)
+    #expect(peer.take().filter { $0 == "f ended: timedOut" }.count == 3)
     #expect(!rogue.isClosed)
   }
 
   @Test("A receiver that asks and never reads has no more read for it than a window, and is given up in time")
   func neverReads() throws {
-    let (rogue, seat, _) = try member()
-    let id = try seat.engine.offer(
-      ResourceInfo(name: "f", size: 1 << 41), from: seat.endpoint, to: rogue.endpoint, at: network.now)
-    seat.host.program.names[id] = "f"
-    seat.host.program.sources["f"] = pattern(5_000_000)
+    let (rogue, peer, _) = try member()
+    let id = try peer.engine.offer(
+      ResourceInfo(name: "f", size: 1 << 41), from: peer.endpoint, to: rogue.endpoint, at: network.now)
+    peer.host.program.names[id] = "f"
+    peer.host.program.sources["f"] = pattern(5_000_000)
     network.run()
     let flow = try #require(rogue.last(ResourceOffer.self)).flow
     rogue.say(ResourceWant(flow: flow, turn: 1, offset: 0, limit: 1 << 41, root: network.crypto.hash([])))
-    #expect(seat.host.program.readFrom == [0, 262_144, 524_288, 786_432])
+    #expect(peer.host.program.readFrom == [0, 262_144, 524_288, 786_432])
     #expect(rogue.frames.filter { $0.type == .resourceChunk }.count == 64)
     for second in 0..<910 {
       network.run(.seconds(1))
       rogue.say(Pong(token: UInt64(second)))
       rogue.acknowledge()
     }
-    #expect(seat.take() == ["f ended: timedOut"])
+    #expect(peer.take() == ["f ended: timedOut"])
   }
 
   @Test("A want of what cannot be wanted closes the link; of another content, it ends the transfer", arguments: 0...5)
   func wantLies(kind: Int) throws {
-    let (rogue, seat, _) = try member()
-    try seat.engine.offer(
-      ResourceInfo(name: "f", size: 100_000), from: seat.endpoint, to: rogue.endpoint, at: network.now
-    ).in(seat)
+    let (rogue, peer, _) = try member()
+    try peer.engine.offer(
+      ResourceInfo(name: "f", size: 100_000), from: peer.endpoint, to: rogue.endpoint, at: network.now
+    ).in(peer)
     network.run()
     let flow = try #require(rogue.last(ResourceOffer.self)).flow
     let empty = network.crypto.hash([])
@@ -323,13 +323,13 @@ import Wire
       }
     }
     #expect(rogue.ending == (kind == 4 ? nil : .protocolViolation))
-    #expect(seat.take().contains("f ended: mismatch") == (kind == 4))
+    #expect(peer.take().contains("f ended: mismatch") == (kind == 4))
   }
 }
 
 extension ResourceID {
-  fileprivate func `in`(_ seat: TestPeer) {
-    seat.host.program.names[self] = "f"
-    seat.host.program.sources["f"] = pattern(100_000)
+  fileprivate func `in`(_ peer: TestPeer) {
+    peer.host.program.names[self] = "f"
+    peer.host.program.sources["f"] = pattern(100_000)
   }
 }

@@ -8,22 +8,22 @@ import Wire
 
   @Test("P-SES-2 Whoever any member invites is connected with every member")
   func chain() throws {
-    let seats = try ["a", "b", "c", "d", "e"].map { try network.seat($0) }
-    for (inviter, invitee) in zip(seats, seats.dropFirst()) { try network.connect(inviter, invitee) }
+    let peers = try ["a", "b", "c", "d", "e"].map { try network.testPeer($0) }
+    for (inviter, invitee) in zip(peers, peers.dropFirst()) { try network.connect(inviter, invitee) }
     network.run(.seconds(1))
-    network.expectAllConnected(seats)
+    network.expectAllConnected(peers)
   }
 
   @Test("P-SES-2 A newcomer is told of each member once, and each member of the newcomer")
   func toldOnce() throws {
-    let seats = try network.gather("a", "b", "c")
-    let d = try network.seat("d")
-    try network.connect(seats[1], d)
+    let peers = try network.gather("a", "b", "c")
+    let d = try network.testPeer("d")
+    try network.connect(peers[1], d)
     network.run(.seconds(10))
-    for seat in seats {
+    for peer in peers {
       #expect(
-        seat.take().filter { $0.contains("D") } == [
-          "\(seat.name.uppercased()): D connecting", "\(seat.name.uppercased()): D connected",
+        peer.take().filter { $0.contains("D") } == [
+          "\(peer.name.uppercased()): D connecting", "\(peer.name.uppercased()): D connected",
         ])
     }
     let told = d.take()
@@ -34,25 +34,25 @@ import Wire
 
   @Test("Two sessions of two become one session of four: all six pairs")
   func twoAndTwo() throws {
-    let seats = try ["a", "b", "c", "d"].map { try network.seat($0) }
-    try network.connect(seats[0], seats[1])
-    try network.connect(seats[2], seats[3])
-    try network.connect(seats[1], seats[2])
+    let peers = try ["a", "b", "c", "d"].map { try network.testPeer($0) }
+    try network.connect(peers[0], peers[1])
+    try network.connect(peers[2], peers[3])
+    try network.connect(peers[1], peers[2])
     network.run(.seconds(1))
-    network.expectAllConnected(seats)
+    network.expectAllConnected(peers)
     network.clear()
-    for seat in seats { try seat.say("from \(seat.name)") }
+    for peer in peers { try peer.say("from \(peer.name)") }
     network.run(.seconds(1))
-    for seat in seats { #expect(seat.take().count == 3) }
+    for peer in peers { #expect(peer.take().count == 3) }
   }
 
   @Test("A late datagram to all is not for those who joined after it was said")
   func lateDatagram() throws {
     let (near, far) = (try network.host("near"), try network.host("far"))
-    let a = try network.seat("a", on: near)
-    let b = try network.seat("b", on: far)
+    let a = try network.testPeer("a", on: near)
+    let b = try network.testPeer("b", on: far)
     try network.connect(a, b)
-    let others = try (0..<9).map { try network.seat("c\($0)", on: far) }
+    let others = try (0..<9).map { try network.testPeer("c\($0)", on: far) }
     for other in others.dropFirst() { try network.connect(others[0], other) }
     network.clear()
     // In pieces: their verdicts on A come before they are known there.
@@ -76,9 +76,9 @@ import Wire
   @Test("A late datagram to all is not for those whose session became one with its sender's after it was said")
   func lateDatagramFromBefore() throws {
     let (near, far) = (try network.host("near"), try network.host("far"))
-    let (a, b) = (try network.seat("a", on: near), try network.seat("b", on: near))
-    let c = try network.seat("c", on: far)
-    let others = try (0..<9).map { try network.seat("d\($0)", on: far) }
+    let (a, b) = (try network.testPeer("a", on: near), try network.testPeer("b", on: near))
+    let c = try network.testPeer("c", on: far)
+    let others = try (0..<9).map { try network.testPeer("d\($0)", on: far) }
     try network.connect(a, c)
     try network.connect(b, others[0])
     for other in others.dropFirst() { try network.connect(others[0], other) }
@@ -104,8 +104,8 @@ import Wire
   @Test(
     "A late datagram to all is not for those who were announced in vain before it was said", arguments: [true, false])
   func lateDatagramAfterAnnouncement(isAlone: Bool) throws {
-    let (a, b, c) = (try network.seat("a"), try network.seat("b"), try network.seat("c"))
-    let d = try network.seat("d", on: c.host)
+    let (a, b, c) = (try network.testPeer("a"), try network.testPeer("b"), try network.testPeer("c"))
+    let d = try network.testPeer("d", on: c.host)
     // Nobody introduces D to A's host, where it asks in vain until rosters are compared.
     network.walls = [["a", "c"]]
     try network.connect(b, a)
@@ -131,23 +131,23 @@ import Wire
 
   @Test("Two sessions that invite each other at once become one")
   func groupsCross() throws {
-    let seats = try ["a", "b", "c", "d"].map { try network.seat($0) }
-    try network.connect(seats[0], seats[1])
-    try network.connect(seats[2], seats[3])
-    try seats[1].invite(seats[2])
-    try seats[2].invite(seats[1])
-    try seats[0].invite(seats[3])
-    try seats[3].invite(seats[0])
+    let peers = try ["a", "b", "c", "d"].map { try network.testPeer($0) }
+    try network.connect(peers[0], peers[1])
+    try network.connect(peers[2], peers[3])
+    try peers[1].invite(peers[2])
+    try peers[2].invite(peers[1])
+    try peers[0].invite(peers[3])
+    try peers[3].invite(peers[0])
     network.run(.seconds(5))
-    network.expectAllConnected(seats)
+    network.expectAllConnected(peers)
   }
 
   @Test("P-SES-5 A peer takes part in two sessions, which never become one because it is in both")
   func twoSessions() throws {
-    let a = try network.seat("a")
-    let b = try network.seat("b")
-    let c = try network.seat("c")
-    let other = try network.seat("A2", of: a.peer, on: a.host)
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b")
+    let c = try network.testPeer("c")
+    let other = try network.testPeer("A2", of: a.peer, on: a.host)
     try network.connect(a, b)
     try network.connect(other, c)
     network.run(.seconds(20))
@@ -165,10 +165,10 @@ import Wire
 
   @Test("P-SES-5 Two peers are connected in two sessions at once, each on its own")
   func samePairTwice() throws {
-    let a = try network.seat("a")
-    let b = try network.seat("b")
-    let a2 = try network.seat("A2", of: a.peer, on: a.host)
-    let b2 = try network.seat("B2", of: b.peer, on: b.host)
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b")
+    let a2 = try network.testPeer("A2", of: a.peer, on: a.host)
+    let b2 = try network.testPeer("B2", of: b.peer, on: b.host)
     try network.connect(a, b)
     try a2.invite(b)
     network.run()
@@ -187,11 +187,11 @@ import Wire
 
   @Test("Groups merge where one host has an endpoint in each")
   func mergeOnOneHost() throws {
-    let a = try network.seat("a")
-    let b = try network.seat("b", on: a.host)
-    let c = try network.seat("c")
-    let d = try network.seat("d")
-    let e = try network.seat("e", on: d.host)
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b", on: a.host)
+    let c = try network.testPeer("c")
+    let d = try network.testPeer("d")
+    let e = try network.testPeer("e", on: d.host)
     try network.connect(a, c)
     try network.connect(b, d)
     try network.connect(d, e)
@@ -209,8 +209,8 @@ import Wire
 
   @Test("Groups that merge agree on an endpoint that left one of them as soon as it had come, and is in the other")
   func mergeOverIncarnations() throws {
-    let (a, b, c) = (try network.seat("a"), try network.seat("b"), try network.seat("c"))
-    let (d, e) = (try network.seat("d", on: a.host), try network.seat("e", on: b.host))
+    let (a, b, c) = (try network.testPeer("a"), try network.testPeer("b"), try network.testPeer("c"))
+    let (d, e) = (try network.testPeer("d", on: a.host), try network.testPeer("e", on: b.host))
     try network.connect(a, b)
     try network.connect(b, c)
     network.latency = .milliseconds(20)
@@ -230,17 +230,17 @@ import Wire
   @Test("A message in the midst of a merge of groups comes once, to those who were connected")
   func mergeWithTraffic() throws {
     network.latency = .milliseconds(5)
-    let a = try network.seat("a")
-    let b = try network.seat("b", on: a.host)
-    let c = try network.seat("c")
-    let d = try network.seat("d", on: c.host)
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b", on: a.host)
+    let c = try network.testPeer("c")
+    let d = try network.testPeer("d", on: c.host)
     try network.connect(a, c)
     try network.connect(b, d)
     try a.invite(d)
     network.run(.milliseconds(20))
     try d.accept()
     for _ in 0..<20 {
-      for seat in [a, b, c, d] { try seat.say("x") }
+      for peer in [a, b, c, d] { try peer.say("x") }
       network.run(.milliseconds(1))
     }
     network.run(.seconds(1))
@@ -253,8 +253,8 @@ import Wire
 
   @Test("Peers of one host find, invite and message each other as others do")
   func localPeers() throws {
-    let a = try network.seat("a")
-    let b = try network.seat("b", on: a.host)
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b", on: a.host)
     network.clear()
     try network.connect(a, b)
     #expect(
@@ -273,25 +273,27 @@ import Wire
 
   @Test("Several peers on each of three hosts are one session, and a message to all reaches each once")
   func manyOnHosts() throws {
-    var seats: [TestPeer] = []
+    var peers: [TestPeer] = []
     for name in ["a", "b", "c"] {
-      let first = try network.seat("\(name)1")
-      seats += [first, try network.seat("\(name)2", on: first.host), try network.seat("\(name)3", on: first.host)]
+      let first = try network.testPeer("\(name)1")
+      peers += [
+        first, try network.testPeer("\(name)2", on: first.host), try network.testPeer("\(name)3", on: first.host),
+      ]
     }
-    for seat in seats.dropFirst() { try network.connect(seats[0], seat) }
+    for peer in peers.dropFirst() { try network.connect(peers[0], peer) }
     network.run(.seconds(1))
-    network.expectAllConnected(seats)
-    try seats[4].say("hello")
+    network.expectAllConnected(peers)
+    try peers[4].say("hello")
     network.run()
-    for seat in seats { #expect(seat.heard == (seat === seats[4] ? [] : ["B2"]), "of \(seat.name)") }
+    for peer in peers { #expect(peer.heard == (peer === peers[4] ? [] : ["B2"]), "of \(peer.name)") }
   }
 
   @Test("A pair without a path is connecting, then unreachable, and connects when there is one")
   func unreachablePair() throws {
     network.walls.insert(["b", "c"])
-    let a = try network.seat("a")
-    let b = try network.seat("b")
-    let c = try network.seat("c")
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b")
+    let c = try network.testPeer("c")
     try network.connect(a, b)
     try network.connect(a, c)
     network.run(.seconds(40))
@@ -307,39 +309,39 @@ import Wire
   @Test("An introduction comes to who joins in the same moment by another member")
   func joinTogether() throws {
     network.latency = .milliseconds(7)
-    let seats = try network.gather("a", "b", "c")
-    let d = try network.seat("d")
-    let e = try network.seat("e")
-    try seats[0].invite(d)
-    try seats[1].invite(e)
+    let peers = try network.gather("a", "b", "c")
+    let d = try network.testPeer("d")
+    let e = try network.testPeer("e")
+    try peers[0].invite(d)
+    try peers[1].invite(e)
     network.run(.milliseconds(30))
     try d.accept()
     try e.accept()
     network.run(.seconds(10))
-    network.expectAllConnected(seats + [d, e])
+    network.expectAllConnected(peers + [d, e])
   }
 
   @Test("Sessions that come and go between two hosts use the same strands and slots again")
   func reuse() throws {
-    let seats = try network.gather("a", "b")
+    let peers = try network.gather("a", "b")
     for number in 0..<40 {
-      let guest = try network.seat("g\(number)", on: seats[1].host)
-      try network.connect(seats[0], guest)
+      let guest = try network.testPeer("g\(number)", on: peers[1].host)
+      try network.connect(peers[0], guest)
       network.run(.seconds(1))
-      network.expectAllConnected(seats + [guest])
+      network.expectAllConnected(peers + [guest])
       guest.engine.removePeer(guest.peer, at: network.now)
       network.run(.seconds(1))
     }
     for _ in 0..<40 {
-      seats[1].leave()
+      peers[1].leave()
       network.run(.seconds(1))
-      try network.connect(seats[0], seats[1])
+      try network.connect(peers[0], peers[1])
       network.run(.seconds(1))
     }
-    network.expectAllConnected(seats)
-    for seat in seats {
-      for host in seat.engine.hosts.values { #expect(try #require(host.bond).lastStrand <= 4) }
-      for group in seat.engine.groups.values { #expect(group.locals.count <= 3) }
+    network.expectAllConnected(peers)
+    for peer in peers {
+      for host in peer.engine.hosts.values { #expect(try #require(host.bond).lastStrand <= 4) }
+      for group in peer.engine.groups.values { #expect(group.locals.count <= 3) }
     }
   }
 }

@@ -40,7 +40,7 @@ import Wire
 
   @Test("The highest rank is the last there is")
   func rank() throws {
-    let a = try network.seat("a")
+    let a = try network.testPeer("a")
     let rogue = Rogue("r", to: a.host, on: network)
     rogue.attach()
     var entry = rogue.entry()
@@ -50,14 +50,14 @@ import Wire
     network.run()
     rogue.say(Confirm(id: 1, reason: .none, rank: .max))
     rogue.say(rogue.join(a, entry: entry))
-    let b = try network.seat("b")
+    let b = try network.testPeer("b")
     try network.connect(a, b)
     #expect(a.connected.contains("B"))
   }
 
   @Test("Two endpoints of one host never share a number")
   func sharedNumber() throws {
-    let a = try network.seat("a")
+    let a = try network.testPeer("a")
     let rogue = Rogue("r", to: a.host, on: network)
     try rogue.enter(with: a)
     var second = rogue.entry()
@@ -69,7 +69,7 @@ import Wire
 
   @Test("A member that changes its number keeps only the last")
   func changingNumber() throws {
-    let a = try network.seat("a")
+    let a = try network.testPeer("a")
     let rogue = Rogue("r", to: a.host, on: network)
     try rogue.enter(with: a)
     for index in UInt32(2)...50 { rogue.say(rogue.join(a, index: index)) }
@@ -81,8 +81,8 @@ import Wire
 
   @Test("Nobody takes the place of a host's own endpoint")
   func ownEndpoint() throws {
-    let a = try network.seat("a")
-    let b = try network.seat("b", on: a.host)
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b", on: a.host)
     let rogue = Rogue("r", to: a.host, on: network)
     try rogue.enter(with: a)
     var entry = rogue.entry()
@@ -95,18 +95,18 @@ import Wire
 
   /// A member of a's session that can send any claims about the honest newcomer c, who is invited by b, before it
   /// comes.
-  private func slanderer() throws -> (seats: [TestPeer], c: TestPeer, rogue: Rogue) {
-    let seats = try network.gather("a", "b")
-    let c = try network.seat("c")
-    let rogue = Rogue("r", to: seats[0].host, on: network)
-    try rogue.enter(with: seats[0])
+  private func slanderer() throws -> (peers: [TestPeer], c: TestPeer, rogue: Rogue) {
+    let peers = try network.gather("a", "b")
+    let c = try network.testPeer("c")
+    let rogue = Rogue("r", to: peers[0].host, on: network)
+    try rogue.enter(with: peers[0])
     network.clear()
-    return (seats, c, rogue)
+    return (peers, c, rogue)
   }
 
-  private func slander(_ seat: TestPeer, host: HostID? = nil, count: UInt32) -> Entry {
-    let local = seat.engine.endpoints[seat.endpoint]!  // it was made for this stage
-    var entry = seat.engine.entry(of: local)
+  private func slander(_ peer: TestPeer, host: HostID? = nil, count: UInt32) -> Entry {
+    let local = peer.engine.endpoints[peer.endpoint]!  // it was made for this stage
+    var entry = peer.engine.entry(of: local)
     entry.incarnation.count += count
     entry.host = host ?? entry.host
     return entry
@@ -114,45 +114,45 @@ import Wire
 
   @Test("A member's lies about another's incarnation or host keep nobody out", arguments: [false, true])
   func displaced(isElsewhere: Bool) throws {
-    let (seats, c, rogue) = try slanderer()
+    let (peers, c, rogue) = try slanderer()
     let entry = slander(c, host: isElsewhere ? rogue.host : nil, count: 5)
     rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: [entry], by: rogue)))
-    #expect(seats[0].engine.endpoints[seats[0].endpoint]?.group.members[c.endpoint] != nil)
-    try network.connect(seats[1], c)
+    #expect(peers[0].engine.endpoints[peers[0].endpoint]?.group.members[c.endpoint] != nil)
+    try network.connect(peers[1], c)
     network.run(.seconds(1))
-    #expect(seats[0].connected == "B C R")
+    #expect(peers[0].connected == "B C R")
     #expect(c.connected == "A B")
   }
 
   @Test("An endpoint that a member claims for another peer is its own peer's once that has come")
   func claimed() throws {
-    let (seats, c, rogue) = try slanderer()
+    let (peers, c, rogue) = try slanderer()
     var entry = rogue.entry()
     entry.endpoint = c.endpoint
     rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: [entry], by: rogue)))
-    #expect(seats[0].engine.endpoints[seats[0].endpoint]?.group.members[c.endpoint]?.peer == rogue.peer)
-    try network.connect(seats[1], c)
+    #expect(peers[0].engine.endpoints[peers[0].endpoint]?.group.members[c.endpoint]?.peer == rogue.peer)
+    try network.connect(peers[1], c)
     network.run(.seconds(20))
-    network.expectAllConnected([seats[0], seats[1], c])
+    network.expectAllConnected([peers[0], peers[1], c])
   }
 
   @Test("A member's lies about one who is connected change nothing")
   func slandered() throws {
-    let (seats, _, rogue) = try slanderer()
+    let (peers, _, rogue) = try slanderer()
     for host in [nil, rogue.host] {
-      let entry = slander(seats[1], host: host, count: 5)
+      let entry = slander(peers[1], host: host, count: 5)
       rogue.say(Introduce(record: rogue.head(), spread: true, introduction: introduction(of: [entry], by: rogue)))
     }
     network.run(.seconds(1))
-    #expect(seats[0].connected == "B R")
-    try seats[1].say("still here")
+    #expect(peers[0].connected == "B R")
+    try peers[1].say("still here")
     network.run(.seconds(1))
-    #expect(seats[0].heard == ["B"])
+    #expect(peers[0].heard == ["B"])
   }
 
   @Test("Invented members of the lowest rank and limit put nobody out, and leave room for who comes")
   func invented() throws {
-    let (seats, c, rogue) = try slanderer()
+    let (peers, c, rogue) = try slanderer()
     for batch in 0..<20 {
       let entries = (0..<20).map { number in
         var entry = rogue.entry()
@@ -163,28 +163,28 @@ import Wire
       }
       rogue.say(Introduce(record: rogue.head(), spread: false, introduction: introduction(of: entries, by: rogue)))
     }
-    #expect(seats[0].connected == "B R")
-    #expect(seats[1].connected == "A")
-    try network.connect(seats[1], c)
+    #expect(peers[0].connected == "B R")
+    #expect(peers[1].connected == "A")
+    try network.connect(peers[1], c)
     network.run(.seconds(2))
     #expect(c.connected == "A B")
   }
 
   @Test("Who lowers its limit under the number of those before it goes itself")
   func lowered() throws {
-    let (seats, _, rogue) = try slanderer()
+    let (peers, _, rogue) = try slanderer()
     var entry = rogue.entry()
     entry.rank = 9
     entry.terms.peersMax = 2
-    rogue.say(rogue.join(seats[0], entry: entry))
+    rogue.say(rogue.join(peers[0], entry: entry))
     network.run(.seconds(1))
-    #expect(seats[0].connected == "B")
-    #expect(seats[1].connected == "A")
+    #expect(peers[0].connected == "B")
+    #expect(peers[1].connected == "A")
   }
 
   @Test("Invented hosts are dialled some at a time")
   func inventedHosts() throws {
-    let (seats, _, rogue) = try slanderer()
+    let (peers, _, rogue) = try slanderer()
     var dials = 0
     for batch in 0..<10 {
       let entries = try (0..<24).map { number in
@@ -197,17 +197,17 @@ import Wire
       }
       let frame = Introduce(record: rogue.head(), spread: false, introduction: introduction(of: entries, by: rogue))
       let bytes = frame.encoded()
-      seats[0].engine.received(bytes.span.bytes, on: rogue.link, at: network.now)
+      peers[0].engine.received(bytes.span.bytes, on: rogue.link, at: network.now)
     }
-    while let output = seats[0].engine.nextOutput() { if case .dial = output { dials += 1 } }
+    while let output = peers[0].engine.nextOutput() { if case .dial = output { dials += 1 } }
     #expect(dials == 64)
   }
 
   @Test("However much is said and shown of a host, it is dialled where it said itself, and the list is bounded")
   func hearsay() throws {
-    let (seats, _, _) = try slanderer()
-    let (engine, type) = (seats[0].engine, network.type)
-    let host = try #require(engine.hosts[seats[1].engine.hostID])
+    let (peers, _, _) = try slanderer()
+    let (engine, type) = (peers[0].engine, network.type)
+    let host = try #require(engine.hosts[peers[1].engine.hostID])
     for number in 0..<100 {
       host.learn(byHearsay: [try Address(text: "lie \(number)")])
       let sighting = Sighting(
@@ -226,8 +226,8 @@ import Wire
   func movedDecision() throws {
     var settings = SessionSettings()
     settings.trust = .ask(timeout: .seconds(60))
-    let a = try network.seat("a", settings)
-    let b = try network.seat("b", on: a.host)
+    let a = try network.testPeer("a", settings)
+    let b = try network.testPeer("b", on: a.host)
     let rogue = Rogue("r", to: a.host, on: network)
     rogue.attach()
     rogue.say(rogue.invitation(a))
@@ -250,8 +250,8 @@ import Wire
 
   @Test("An invitation that ended early is forgotten")
   func endedInvitations() throws {
-    let a = try network.seat("a")
-    let b = try network.seat("b")
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b")
     for _ in 0..<3 {
       try a.invite(b, timeout: .seconds(10))
       network.run(.seconds(1))
@@ -264,7 +264,7 @@ import Wire
 
   @Test("Who invites and takes back for ever is not remembered for ever")
   func takenBack() throws {
-    let a = try network.seat("a")
+    let a = try network.testPeer("a")
     let rogue = Rogue("r", to: a.host, on: network)
     rogue.attach()
     for id in UInt64(1)...300 {
@@ -297,7 +297,7 @@ import Wire
 
   @Test("Hosts that came and went are forgotten")
   func passingHosts() throws {
-    let a = try network.seat("a")
+    let a = try network.testPeer("a")
     for number in 0..<20 {
       let rogue = Rogue("r\(number)", to: a.host, on: network)
       rogue.attach()
@@ -311,7 +311,7 @@ import Wire
 
   @Test("Local peers may invite each other as often as they like")
   func localInvitations() throws {
-    let a = try network.seat("a")
+    let a = try network.testPeer("a")
     let b = try network.silentPeer("b", on: a.host)
     for _ in 0..<400 { try a.invite(b) }
     network.run()

@@ -7,8 +7,8 @@ import Wire
   let network = TestNetwork()
 
   func pair() throws -> (TestPeer, TestPeer) {
-    let a = try network.seat("a")
-    let b = try network.seat("b")
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b")
     network.clear()
     return (a, b)
   }
@@ -220,13 +220,13 @@ import Wire
 
   @Test("P-SES-7 An invitation to a peer that is already connected ends as already and changes nothing")
   func already() throws {
-    let seats = try network.gather("a", "b")
-    try seats[1].invite(seats[0])
-    try seats[0].invite(seats[1])
+    let peers = try network.gather("a", "b")
+    try peers[1].invite(peers[0])
+    try peers[0].invite(peers[1])
     network.run(.seconds(60))
-    #expect(seats[0].take() == ["invitation ended: already"])
-    #expect(seats[1].take() == ["invitation ended: already"])
-    network.expectAllConnected(seats)
+    #expect(peers[0].take() == ["invitation ended: already"])
+    #expect(peers[1].take() == ["invitation ended: already"])
+    network.expectAllConnected(peers)
   }
 
   @Test(
@@ -283,7 +283,7 @@ import Wire
 
   @Test("A peer that is not nearby cannot be invited, nor oneself, and the error says what to do")
   func nobody() throws {
-    let a = try network.seat("a")
+    let a = try network.testPeer("a")
     let b = try network.silentPeer("b")
     let error = #expect(throws: EngineError.self) { try a.invite(b) }
     #expect(error?.code == .unavailable)
@@ -293,14 +293,14 @@ import Wire
 
   @Test("A host that comes up anew is answered anew, though it counts its invitations from the start")
   func countsFromTheStart() throws {
-    let a = try network.seat("a")
-    let b = try network.seat("b")
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b")
     let before = try b.invite(a)
     network.run()
     try a.accept()
     network.run(.seconds(1))
     network.kill(b.host)
-    let again = try network.seat("b", on: try network.host("b", incarnation: 2))
+    let again = try network.testPeer("b", on: try network.host("b", incarnation: 2))
     network.clear()
     #expect(try again.invite(a) == before)
     network.run(.seconds(1))

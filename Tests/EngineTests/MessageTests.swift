@@ -8,14 +8,14 @@ import Wire
 
   @Test("P-MSG-1 A send names who is not connected, sends nothing then, and refuses an empty list")
   func notConnected() throws {
-    let seats = try network.gather("a", "b")
-    let c = try network.seat("c")
-    let error = #expect(throws: EngineError.self) { try seats[0].say("x", to: [seats[1], c]) }
+    let peers = try network.gather("a", "b")
+    let c = try network.testPeer("c")
+    let error = #expect(throws: EngineError.self) { try peers[0].say("x", to: [peers[1], c]) }
     #expect(error?.code == .notConnected)
     #expect(error?.endpoints == [c.endpoint])
     network.run(.seconds(1))
-    #expect(seats[1].take().filter { $0.contains("<") } == [])
-    let empty = #expect(throws: EngineError.self) { try seats[0].say("x", to: []) }
+    #expect(peers[1].take().filter { $0.contains("<") } == [])
+    let empty = #expect(throws: EngineError.self) { try peers[0].say("x", to: []) }
     #expect(empty?.code == .invalidParameter)
     let alone = #expect(throws: EngineError.self) { try c.say("x") }
     #expect(alone?.code == .notConnected)
@@ -24,12 +24,12 @@ import Wire
   @Test(
     "P-MSG-2 One send is one receive, byte for byte, of every size", arguments: [0, 1, 999, 1_000, 70_000, 1_048_576])
   func boundaries(size: Int) throws {
-    let seats = try network.gather("a", "b")
+    let peers = try network.gather("a", "b")
     let payload = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
-    seats[1].host.outputs = []
-    try seats[0].engine.send(
-      payload.span.bytes, from: seats[0].endpoint, to: .all, .reliable, receipt: false, at: network.now)
-    try seats[0].say("next")
+    peers[1].host.outputs = []
+    try peers[0].engine.send(
+      payload.span.bytes, from: peers[0].endpoint, to: .all, .reliable, receipt: false, at: network.now)
+    try peers[0].say("next")
     var received: [[UInt8]] = []
     network.onMessage = { received.append($0) }
     network.run(.seconds(1))
@@ -40,8 +40,8 @@ import Wire
   func held() throws {
     var settings = Settings()
     settings.isDurable = true
-    let seats = try network.gather("a", "b", settings: settings)
-    let engine = seats[0].engine
+    let peers = try network.gather("a", "b", settings: settings)
+    let engine = peers[0].engine
     func batches() -> [[Fact]] {
       var batches: [[Fact]] = []
       while let output = engine.nextOutput() {
@@ -54,7 +54,7 @@ import Wire
     }
     engine.holdStore()
     for payload in ["x", "y", "z"].map({ Array($0.utf8) }) {
-      try engine.send(payload.span.bytes, from: seats[0].endpoint, to: .all, .reliable, receipt: true, at: network.now)
+      try engine.send(payload.span.bytes, from: peers[0].endpoint, to: .all, .reliable, receipt: true, at: network.now)
       #expect(batches() == [])
     }
     engine.releaseStore(at: network.now)
@@ -69,8 +69,8 @@ import Wire
     var settings = Settings()
     settings.isDurable = true
     let host = try network.host("h", settings)
-    let seats = [try network.seat("a", on: host), try network.seat("b", on: host)]
-    try network.connect(seats[0], seats[1])
+    let peers = [try network.testPeer("a", on: host), try network.testPeer("b", on: host)]
+    try network.connect(peers[0], peers[1])
     network.run(.seconds(1))
     var told: [String] = []
     var batches: [UInt64] = []
@@ -86,7 +86,7 @@ import Wire
     }
     func send(_ text: String) throws {
       try host.engine.send(
-        Array(text.utf8).span.bytes, from: seats[0].endpoint, to: .all, .reliable, receipt: true, at: network.now)
+        Array(text.utf8).span.bytes, from: peers[0].endpoint, to: .all, .reliable, receipt: true, at: network.now)
       look()
     }
     try send("x")
@@ -102,12 +102,12 @@ import Wire
 
   @Test("P-MSG-2 A message over the limit is refused with the limit", arguments: [Mode.reliable, .unreliable])
   func tooLarge(mode: Mode) throws {
-    let seats = try network.gather("a", "b")
+    let peers = try network.gather("a", "b")
     let limit = mode == .reliable ? Limits.messagePayloadBytesMax : Limits.datagramPayloadBytesMax
     let payload = [UInt8](repeating: 1, count: limit + 1)
     let error = #expect(throws: EngineError.self) {
-      try seats[0].engine.send(
-        payload.span.bytes, from: seats[0].endpoint, to: .all, mode, receipt: false, at: network.now)
+      try peers[0].engine.send(
+        payload.span.bytes, from: peers[0].endpoint, to: .all, mode, receipt: false, at: network.now)
     }
     #expect(error?.code == .invalidParameter)
     #expect(error?.description.contains("\(limit)") == true)
@@ -116,16 +116,16 @@ import Wire
   @Test("P-MSG-3 Reliable messages of several senders come once and in each sender's order")
   func order() throws {
     network.latency = .milliseconds(9)
-    let seats = try network.gather("a", "b", "c")
+    let peers = try network.gather("a", "b", "c")
     for number in 0..<200 {
-      for seat in seats { try seat.say("\(number)") }
+      for peer in peers { try peer.say("\(number)") }
       if number % 10 == 0 { network.run(.milliseconds(1)) }
     }
     network.run(.seconds(1))
-    for seat in seats {
-      let lines = seat.take()
-      for other in seats where other !== seat {
-        let start = "\(network.name(seat.endpoint)) < \(network.name(other.endpoint)): "
+    for peer in peers {
+      let lines = peer.take()
+      for other in peers where other !== peer {
+        let start = "\(network.name(peer.endpoint)) < \(network.name(other.endpoint)): "
         #expect(lines.filter { $0.hasPrefix(start) } == (0..<200).map { start + "\($0)" })
       }
     }
@@ -133,15 +133,15 @@ import Wire
 
   @Test("P-MSG-5 A message to some reaches those, on hosts with one peer and with several, and nobody else")
   func subset() throws {
-    let a = try network.seat("a")
-    let b = try network.seat("b")
-    let c = try network.seat("c", on: b.host)
-    let d = try network.seat("d", on: b.host)
-    let e = try network.seat("e", on: a.host)
-    let seats = [a, b, c, d, e]
-    for seat in seats.dropFirst() { try network.connect(a, seat) }
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b")
+    let c = try network.testPeer("c", on: b.host)
+    let d = try network.testPeer("d", on: b.host)
+    let e = try network.testPeer("e", on: a.host)
+    let peers = [a, b, c, d, e]
+    for peer in peers.dropFirst() { try network.connect(a, peer) }
     network.run(.seconds(5))
-    network.expectAllConnected(seats)
+    network.expectAllConnected(peers)
     for mode in [Mode.reliable, .unreliable] {
       network.clear()
       try a.say("1", to: [b, d], mode)
@@ -156,27 +156,27 @@ import Wire
 
   @Test("P-MSG-5 Repeating a recipient sends once")
   func repeated() throws {
-    let seats = try network.gather("a", "b")
-    try seats[0].say("x", to: [seats[1], seats[1]], receipt: true)
+    let peers = try network.gather("a", "b")
+    try peers[0].say("x", to: [peers[1], peers[1]], receipt: true)
     network.run(.seconds(1))
-    #expect(seats[1].heard == ["A"])
-    #expect(seats[0].take() == ["delivered to B"])
+    #expect(peers[1].heard == ["A"])
+    #expect(peers[0].take() == ["delivered to B"])
   }
 
   @Test("A message to all reaches exactly those who were told as connected, while somebody joins and leaves")
   func exactWhileJoining() throws {
     network.latency = .milliseconds(11)
-    let seats = try network.gather("a", "b")
-    let c = try network.seat("c", on: seats[1].host)
-    let d = try network.seat("d")
+    let peers = try network.gather("a", "b")
+    let c = try network.testPeer("c", on: peers[1].host)
+    let d = try network.testPeer("d")
     network.clear()
     var owed: [String: Int] = [:]
     func sayToAll(_ text: String) throws {
-      for name in seats[0].connected.split(separator: " ") { owed[String(name), default: 0] += 1 }
-      try seats[0].say(text)
+      for name in peers[0].connected.split(separator: " ") { owed[String(name), default: 0] += 1 }
+      try peers[0].say(text)
     }
-    try seats[1].invite(c)
-    try seats[1].invite(d)
+    try peers[1].invite(c)
+    try peers[1].invite(d)
     network.run(.milliseconds(100))
     try c.accept()
     try d.accept()
@@ -187,44 +187,44 @@ import Wire
     network.run(.seconds(1))
     #expect(owed["B"] == 400)
     #expect(owed.count == 3)
-    #expect(seats[1].heard.filter { $0 == "A" }.count == 400)
+    #expect(peers[1].heard.filter { $0 == "A" }.count == 400)
     #expect(c.heard.filter { $0 == "A" }.count == owed["C"])
     #expect(d.heard.filter { $0 == "A" }.count == owed["D"])
   }
 
   @Test("P-MSG-4 Unreliable messages go at once by datagrams, past a reliable queue that stands still")
   func datagrams() throws {
-    let seats = try network.gather("a", "b")
+    let peers = try network.gather("a", "b")
     network.windowBytes = 1
     network.latency = .seconds(1)
-    try seats[0].say(String(repeating: "x", count: 5_000))
-    try seats[0].say("now", .unreliable)
+    try peers[0].say(String(repeating: "x", count: 5_000))
+    try peers[0].say("now", .unreliable)
     network.run()
-    #expect(seats[1].take() == ["B < A: ~now"])
+    #expect(peers[1].take() == ["B < A: ~now"])
   }
 
   @Test("P-MSG-4 Unreliable messages are dropped while a pair is suspended, and no fate is told")
   func droppedWhileSuspended() throws {
-    let seats = try network.gather("a", "b")
+    let peers = try network.gather("a", "b")
     network.walls.insert(["a", "b"])
-    network.cut(seats[0].host, seats[1].host)
-    try seats[0].say("gone", .unreliable)
-    network.heal(seats[0].host, seats[1].host)
+    network.cut(peers[0].host, peers[1].host)
+    try peers[0].say("gone", .unreliable)
+    network.heal(peers[0].host, peers[1].host)
     network.run(.seconds(2))
-    #expect(seats[1].take() == ["B: A suspended", "B: A resumed"])
-    #expect(seats[0].take() == ["A: B suspended", "A: B resumed"])
+    #expect(peers[1].take() == ["B: A suspended", "B: A resumed"])
+    #expect(peers[0].take() == ["A: B suspended", "A: B resumed"])
   }
 
   @Test("P-MSG-4 Without datagrams an unreliable message goes before what is queued, and the late ones are dropped")
   func lane() throws {
     network.datagramBytesMax = 0
-    let seats = try network.gather("a", "b")
+    let peers = try network.gather("a", "b")
     network.windowBytes = 1
     network.latency = .milliseconds(100)
-    for number in 0..<10 { try seats[0].say("\(number) \(String(repeating: "x", count: 1_500))") }
-    for number in 0..<10 { try seats[0].say("\(number)", .unreliable) }
+    for number in 0..<10 { try peers[0].say("\(number) \(String(repeating: "x", count: 1_500))") }
+    for number in 0..<10 { try peers[0].say("\(number)", .unreliable) }
     network.run(.seconds(10))
-    let heard = seats[1].take().filter { $0.contains("<") }
+    let heard = peers[1].take().filter { $0.contains("<") }
     let lossy = heard.filter { $0.contains("~") }
     #expect(lossy.first == "B < A: ~0")
     #expect(lossy.count < 10)
@@ -235,11 +235,11 @@ import Wire
   @Test("P-MSG-4 A way for datagrams that is proved later is used from then on, and one that ends no more")
   func laterWay() throws {
     network.datagramBytesMax = 0
-    let seats = try network.gather("a", "b")
-    let engine = seats[0].engine
+    let peers = try network.gather("a", "b")
+    let engine = peers[0].engine
     let link = try #require(engine.links.values.first { !$0.isLoopback })
     func datagrams() throws -> Int {
-      try seats[0].say("now", .unreliable)
+      try peers[0].say("now", .unreliable)
       var count = 0
       while let output = engine.nextOutput() { if case .datagram = output { count += 1 } }
       _ = network.filled(by: engine, for: link.id)
@@ -260,17 +260,17 @@ import Wire
   @Test("P-SES-3 The connected members are those last told as connected, through joins, cuts, leaves and returns")
   func connectedMembers() throws {
     // The network's ledger compares the two after every step.
-    let seats = try network.gather("a", "b", "c", "d")
-    network.cut(seats[0].host, seats[1].host)
+    let peers = try network.gather("a", "b", "c", "d")
+    network.cut(peers[0].host, peers[1].host)
     network.run(.seconds(1))
     network.walls.insert(["c", "d"])
     network.run(.seconds(20))
-    seats[1].leave()
-    network.heal(seats[2].host, seats[3].host)
+    peers[1].leave()
+    network.heal(peers[2].host, peers[3].host)
     network.run(.seconds(20))
-    try network.connect(seats[3], seats[1])
+    try network.connect(peers[3], peers[1])
     network.run(.seconds(5))
-    network.expectAllConnected(seats)
-    for seat in seats { #expect(seat.engine.connectedMembers(of: seat.endpoint).count == 3) }
+    network.expectAllConnected(peers)
+    for peer in peers { #expect(peer.engine.connectedMembers(of: peer.endpoint).count == 3) }
   }
 }

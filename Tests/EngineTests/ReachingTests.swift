@@ -8,28 +8,28 @@ import Wire
   let network = TestNetwork()
 
   /// A peer that has invited one of a host that is only a record.
-  private func invited(at addresses: [String]) throws -> (seat: TestPeer, sighting: Sighting) {
-    let seat = try network.silentPeer("a")
-    try seat.browse()
+  private func invited(at addresses: [String]) throws -> (peer: TestPeer, sighting: Sighting) {
+    let peer = try network.silentPeer("a")
+    try peer.browse()
     let key = network.crypto.key(named: "far")
     let sighting = Sighting(
       peer: PeerID(digest: network.crypto.hash(PeerID.preimage(of: key))),
       host: HostID(digest: network.crypto.hash(HostID.preimage(of: key))), type: network.type,
       name: try DisplayName("far"), info: .empty, addresses: try addresses.map(Address.init(text:)))
-    show(sighting, to: seat)
-    while seat.engine.nextOutput() != nil {}
-    _ = try seat.engine.invite(
-      sighting.peer, as: network.type, to: seat.endpoint, context: [], timeout: .seconds(600), at: network.now)
-    return (seat, sighting)
+    show(sighting, to: peer)
+    while peer.engine.nextOutput() != nil {}
+    _ = try peer.engine.invite(
+      sighting.peer, as: network.type, to: peer.endpoint, context: [], timeout: .seconds(600), at: network.now)
+    return (peer, sighting)
   }
 
-  private func show(_ sighting: Sighting, to seat: TestPeer, as id: UInt64 = 1) {
-    seat.engine.sighted(SightingID(rawValue: id), sighting, at: network.now)
+  private func show(_ sighting: Sighting, to peer: TestPeer, as id: UInt64 = 1) {
+    peer.engine.sighted(SightingID(rawValue: id), sighting, at: network.now)
   }
 
-  private func dials(of seat: TestPeer) -> [(id: DialID, addresses: [String])] {
+  private func dials(of peer: TestPeer) -> [(id: DialID, addresses: [String])] {
     var dials: [(DialID, [String])] = []
-    while let output = seat.engine.nextOutput() {
+    while let output = peer.engine.nextOutput() {
       switch output {
       case .dial(let id, _, let addresses), .dialAlso(let id, let addresses):
         dials.append((id, addresses.map(\.description)))
@@ -41,76 +41,76 @@ import Wire
 
   @Test("A dial names every address that is known, and one that comes to be known while it is under way joins it")
   func late() throws {
-    var (seat, sighting) = try invited(at: ["one", "two"])
-    let first = dials(of: seat)
+    var (peer, sighting) = try invited(at: ["one", "two"])
+    let first = dials(of: peer)
     #expect(first.map(\.addresses) == [["one", "two"]])
-    show(sighting, to: seat)
-    #expect(dials(of: seat).isEmpty)
+    show(sighting, to: peer)
+    #expect(dials(of: peer).isEmpty)
     sighting.addresses.append(try Address(text: "three"))
-    show(sighting, to: seat, as: 2)
-    let second = dials(of: seat)
+    show(sighting, to: peer, as: 2)
+    let second = dials(of: peer)
     #expect(second.map(\.addresses) == [["three"]] && second[0].id == first[0].id)
-    seat.engine.dialFailed(first[0].id, at: network.now)
-    #expect(dials(of: seat).isEmpty)
-    seat.engine.advance(to: network.now + .milliseconds(499))
-    #expect(dials(of: seat).isEmpty)
-    seat.engine.advance(to: network.now + .milliseconds(500))
-    #expect(dials(of: seat).map(\.addresses) == [["one", "two", "three"]])
+    peer.engine.dialFailed(first[0].id, at: network.now)
+    #expect(dials(of: peer).isEmpty)
+    peer.engine.advance(to: network.now + .milliseconds(499))
+    #expect(dials(of: peer).isEmpty)
+    peer.engine.advance(to: network.now + .milliseconds(500))
+    #expect(dials(of: peer).map(\.addresses) == [["one", "two", "three"]])
   }
 
   @Test("Records that change without end are not dialled without end")
   func floods() throws {
-    var (seat, sighting) = try invited(at: ["one"])
+    var (peer, sighting) = try invited(at: ["one"])
     for number in 0..<100 {
       sighting.addresses = [try Address(text: "elsewhere \(number)")]
-      show(sighting, to: seat)
+      show(sighting, to: peer)
     }
-    #expect(dials(of: seat).flatMap(\.addresses).count == 48)
+    #expect(dials(of: peer).flatMap(\.addresses).count == 48)
   }
 
   @Test("Once a link is there, addresses that come to be known begin no dial")
   func reached() throws {
-    var (seat, sighting) = try invited(at: ["one"])
+    var (peer, sighting) = try invited(at: ["one"])
     let link = LinkID(rawValue: 700)
-    seat.engine.linkOpened(
-      link, to: network.crypto.key(named: "far"), exporter: network.exporter(of: link), dial: dials(of: seat)[0].id,
+    peer.engine.linkOpened(
+      link, to: network.crypto.key(named: "far"), exporter: network.exporter(of: link), dial: dials(of: peer)[0].id,
       datagramBytesMax: 0, at: network.now)
     sighting.addresses = [try Address(text: "two")]
-    show(sighting, to: seat)
-    #expect(dials(of: seat).isEmpty)
+    show(sighting, to: peer)
+    #expect(dials(of: peer).isEmpty)
   }
 
   @Test("A suspended host is dialled at once where a record shows it to be now, though a dial to where it was goes on")
   func moved() throws {
-    let seat = try network.seat("v")
-    let rogue = Rogue("r", to: seat.host, on: network)
-    try rogue.enter(with: seat)
+    let peer = try network.testPeer("v")
+    let rogue = Rogue("r", to: peer.host, on: network)
+    try rogue.enter(with: peer)
     var sighting = Sighting(
       peer: rogue.peer, host: rogue.host, type: network.type, name: try DisplayName("r"), info: .empty,
       addresses: [try Address(text: "old")])
-    show(sighting, to: seat)
+    show(sighting, to: peer)
     // A link that ends as soon as it begins is not dialled at once.
     network.run(.milliseconds(2_500))
-    seat.engine.linkClosed(rogue.link, at: network.now)
-    let first = dials(of: seat)
+    peer.engine.linkClosed(rogue.link, at: network.now)
+    let first = dials(of: peer)
     #expect(first.map(\.addresses) == [["old"]])
     sighting.addresses = [try Address(text: "new")]
-    show(sighting, to: seat)
-    let second = dials(of: seat)
+    show(sighting, to: peer)
+    let second = dials(of: peer)
     #expect(second.map(\.addresses) == [["new"]])
     #expect(second[0].id == first[0].id)
-    seat.engine.dialFailed(first[0].id, at: network.now)
-    #expect(dials(of: seat).isEmpty)
+    peer.engine.dialFailed(first[0].id, at: network.now)
+    #expect(dials(of: peer).isEmpty)
     // Before the pause is over.
     sighting.addresses = [try Address(text: "newest")]
-    show(sighting, to: seat)
-    #expect(dials(of: seat).map(\.addresses) == [["newest"]])
+    show(sighting, to: peer)
+    #expect(dials(of: peer).map(\.addresses) == [["newest"]])
   }
 
   @Test("New addresses are told in hello and entries, as many as fit; who was out of reach is dialled at once")
   func ownAddresses() throws {
-    let seats = try network.gather("a", "b")
-    let (a, b) = (seats[0], seats[1])
+    let peers = try network.gather("a", "b")
+    let (a, b) = (peers[0], peers[1])
     let host = try #require(b.engine.hosts[a.engine.hostID])
     #expect(b.engine.addresses(of: host).map(\.description) == ["a"])
     network.walls.insert(["a", "b"])

@@ -15,7 +15,7 @@ import Wire
     return (a, b)
   }
 
-  private func rings(_ seat: TestPeer) -> Int { seat.take().count { $0.contains("invited by") } }
+  private func rings(_ peer: TestPeer) -> Int { peer.take().count { $0.contains("invited by") } }
 
   @Test("P-HAB-5 Who declines is not asked again by itself; an invitation by hand comes through, and yes lifts the no")
   func declined() throws {
@@ -108,8 +108,8 @@ import Wire
     return (a, b)
   }
 
-  private func answers(at seat: TestPeer) -> Int {
-    seat.host.facts.keys.count { if case .refusals? = RowKey(bytes: $0) { true } else { false } }
+  private func answers(at peer: TestPeer) -> Int {
+    peer.host.facts.keys.count { if case .refusals? = RowKey(bytes: $0) { true } else { false } }
   }
 
   @Test(
@@ -157,8 +157,8 @@ import Wire
 
   @Test("Rows of the version before, which knew neither refusals nor features, are taken up")
   func olderRows() throws {
-    let seats = try network.gather("a", "b", settings: Self.durable)
-    let a = try network.restart(seats[0]) { facts in
+    let peers = try network.gather("a", "b", settings: Self.durable)
+    let a = try network.restart(peers[0]) { facts in
       facts.map { fact in
         switch RowKey(bytes: fact.key) {
         case .endpoint, .bond: Fact(key: fact.key, value: fact.value?.dropLast())
@@ -167,7 +167,7 @@ import Wire
       }
     }
     network.run(.seconds(2))
-    network.expectAllConnected([a, seats[1]])
+    network.expectAllConnected([a, peers[1]])
   }
 
   @Test("A peer that does not come back leaves none of its answers behind")
@@ -189,7 +189,7 @@ import Wire
     network.run(.seconds(2))
     try b.decline()
     a.engine.closeSession(a.endpoint, at: network.now)
-    let other = try network.seat("A2", of: a.peer, on: a.host)
+    let other = try network.testPeer("A2", of: a.peer, on: a.host)
     try other.startAdhoc()
     network.run(.seconds(5))
     #expect(rings(b) == 2)

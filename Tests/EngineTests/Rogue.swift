@@ -107,9 +107,9 @@ final class Rogue {
       addresses: [])
   }
 
-  func invitation(_ seat: TestPeer, id: UInt64 = 1, entry: Entry? = nil, carrier: Carrier? = nil) -> Invite {
+  func invitation(_ testPeer: TestPeer, id: UInt64 = 1, entry: Entry? = nil, carrier: Carrier? = nil) -> Invite {
     Invite(
-      id: id, type: network.type, to: seat.peer, adhoc: false, group: GroupID(endpoint.raw),
+      id: id, type: network.type, to: testPeer.peer, adhoc: false, group: GroupID(endpoint.raw),
       entry: entry ?? self.entry(),
       carrier: carrier ?? self.carrier, standing: Standing(size: 1, peersMax: 256, needs: .requiresEncryption),
       millisecondsLeft: 30_000, context: [])
@@ -130,23 +130,23 @@ final class Rogue {
     return RecordHead(strand: strand, sequence: sequences[strand, default: 0])
   }
 
-  func join(_ seat: TestPeer, index: UInt32 = 1, entry: Entry? = nil, tickets: [Introduction] = []) -> Join {
+  func join(_ testPeer: TestPeer, index: UInt32 = 1, entry: Entry? = nil, tickets: [Introduction] = []) -> Join {
     Join(
-      record: head(), index: index, target: seat.endpoint,
+      record: head(), index: index, target: testPeer.endpoint,
       targetIncarnation: EndpointIncarnation(host: Incarnation(1), count: 0), seen: 0, admits: .all,
       entry: entry ?? self.entry(),
       carrier: carrier, tickets: tickets)
   }
 
   /// Joins a test peer's session as anybody would: invites, is accepted, joins, and admits.
-  func enter(with seat: TestPeer, showsIdentity: Bool = false, features: Hello.Features = []) throws {
+  func enter(with testPeer: TestPeer, showsIdentity: Bool = false, features: Hello.Features = []) throws {
     attach(features: features)
     let entry = entry(showsIdentity: showsIdentity)
-    say(invitation(seat, entry: entry))
-    try seat.accept()
+    say(invitation(testPeer, entry: entry))
+    try testPeer.accept()
     network.run()
     say(Confirm(id: 1, reason: .none, rank: 1))
-    say(join(seat, entry: entry))
+    say(join(testPeer, entry: entry))
     guard let theirs = last(Join.self) else { return }
     say(Verdict(record: head(), about: theirs.index, by: .all, reason: .none, seen: 1))
   }

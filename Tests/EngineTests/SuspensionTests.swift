@@ -8,44 +8,44 @@ import Wire
 
   @Test("A short cut suspends a pair and resumes it, and nothing else is told")
   func shortCut() throws {
-    let seats = try network.gather("a", "b")
-    network.cut(seats[0].host, seats[1].host)
+    let peers = try network.gather("a", "b")
+    network.cut(peers[0].host, peers[1].host)
     network.run(.seconds(2))
-    #expect(seats[0].take() == ["A: B suspended", "A: B resumed"])
-    #expect(seats[1].take() == ["B: A suspended", "B: A resumed"])
-    try seats[0].say("there?")
+    #expect(peers[0].take() == ["A: B suspended", "A: B resumed"])
+    #expect(peers[1].take() == ["B: A suspended", "B: A resumed"])
+    try peers[0].say("there?")
     network.run()
-    #expect(seats[1].take() == ["B < A: there?"])
+    #expect(peers[1].take() == ["B < A: there?"])
   }
 
   @Test("A link that is cut as soon as it is back gives the pair its whole time again")
   func cutAgain() throws {
-    let seats = try network.gather("a", "b")
+    let peers = try network.gather("a", "b")
     network.walls.insert(["a", "b"])
-    network.cut(seats[0].host, seats[1].host)
+    network.cut(peers[0].host, peers[1].host)
     network.run(.seconds(4))
     network.walls = []
     var heard: [String] = []
     for _ in 0..<1_000 where !heard.contains("A: B resumed") {
       network.run(.milliseconds(1))
-      heard += seats[0].take()
+      heard += peers[0].take()
     }
     network.walls.insert(["a", "b"])
-    network.cut(seats[0].host, seats[1].host)
+    network.cut(peers[0].host, peers[1].host)
     network.run(.seconds(4))
-    #expect(heard + seats[0].take() == ["A: B suspended", "A: B resumed", "A: B suspended"])
-    #expect(!seats[1].take().contains { $0.contains("notConnected") })
+    #expect(heard + peers[0].take() == ["A: B suspended", "A: B resumed", "A: B suspended"])
+    #expect(!peers[1].take().contains { $0.contains("notConnected") })
   }
 
   @Test("A bond that ends while one of its links takes over from another leaves neither behind")
   func endsWithinSwap() throws {
-    let seat = try network.seat("v")
-    let rogue = Rogue("r", to: seat.host, on: network)
-    try rogue.enter(with: seat)
-    seat.engine.linkClosed(rogue.link, at: network.now)
+    let peer = try network.testPeer("v")
+    let rogue = Rogue("r", to: peer.host, on: network)
+    try rogue.enter(with: peer)
+    peer.engine.linkClosed(rogue.link, at: network.now)
     network.run(.milliseconds(4_800))
     let links = [UInt32(2), 3].map { ordinal in
-      let again = Rogue("r", to: seat.host, on: network)
+      let again = Rogue("r", to: peer.host, on: network)
       again.greet(ordinal: ordinal)
       return again
     }
@@ -58,26 +58,26 @@ import Wire
   func cutBursts(milliseconds: Int) throws {
     network.latency = .milliseconds(milliseconds)
     network.windowBytes = 3_000
-    let seats = try network.gather("a", "b", "c")
+    let peers = try network.gather("a", "b", "c")
     var said = 0
     for round in 0..<30 {
       for _ in 0..<(round % 7 + 1) {
         said += 1
-        for seat in seats { try seat.say("\(said) \(String(repeating: "x", count: said * 37 % 900))", receipt: true) }
+        for peer in peers { try peer.say("\(said) \(String(repeating: "x", count: said * 37 % 900))", receipt: true) }
       }
       network.run(.milliseconds(round % 5 * milliseconds / 2))
-      network.cut(seats[round % 3].host, seats[(round + 1) % 3].host)
+      network.cut(peers[round % 3].host, peers[(round + 1) % 3].host)
       network.run(.milliseconds(round * 13 % 40))
     }
     network.run(.seconds(10))
-    for seat in seats {
-      let lines = seat.take()
-      for other in seats where other !== seat {
+    for peer in peers {
+      let lines = peer.take()
+      for other in peers where other !== peer {
         let numbers = lines.compactMap { line -> Int? in
-          let start = "\(network.name(seat.endpoint)) < \(network.name(other.endpoint)): "
+          let start = "\(network.name(peer.endpoint)) < \(network.name(other.endpoint)): "
           return line.hasPrefix(start) ? Int(line.dropFirst(start.count).prefix { $0 != " " }) : nil
         }
-        #expect(numbers == Array(1...said), "from \(other.name) to \(seat.name)")
+        #expect(numbers == Array(1...said), "from \(other.name) to \(peer.name)")
         #expect(lines.filter { $0 == "delivered to \(network.name(other.endpoint))" }.count == said)
       }
       #expect(!lines.contains { $0.contains("notConnected") || $0.contains("undelivered") || $0.contains("unknown") })
@@ -86,129 +86,129 @@ import Wire
 
   @Test("P-MSG-3 What is sent while suspended arrives when the link is back")
   func sentWhileSuspended() throws {
-    let seats = try network.gather("a", "b")
+    let peers = try network.gather("a", "b")
     network.walls.insert(["a", "b"])
-    network.cut(seats[0].host, seats[1].host)
+    network.cut(peers[0].host, peers[1].host)
     network.run(.seconds(1))
-    for number in 0..<10 { try seats[0].say("\(number)", receipt: true) }
+    for number in 0..<10 { try peers[0].say("\(number)", receipt: true) }
     network.run(.seconds(3))
-    network.heal(seats[0].host, seats[1].host)
+    network.heal(peers[0].host, peers[1].host)
     network.run(.seconds(1))
-    #expect(seats[1].take() == ["B: A suspended", "B: A resumed"] + (0..<10).map { "B < A: \($0)" })
-    #expect(seats[0].take() == ["A: B suspended", "A: B resumed"] + Array(repeating: "delivered to B", count: 10))
+    #expect(peers[1].take() == ["B: A suspended", "B: A resumed"] + (0..<10).map { "B < A: \($0)" })
+    #expect(peers[0].take() == ["A: B suspended", "A: B resumed"] + Array(repeating: "delivered to B", count: 10))
   }
 
   @Test("A host that falls silent is notConnected within five seconds of its last sign of life")
   func silence() throws {
-    let seats = try network.gather("a", "b")
-    network.powerOff(seats[1].host)
+    let peers = try network.gather("a", "b")
+    network.powerOff(peers[1].host)
     network.run(.seconds(3))
-    #expect(seats[0].take() == ["A: B suspended"])
+    #expect(peers[0].take() == ["A: B suspended"])
     network.run(.seconds(2))
-    #expect(seats[0].take() == ["A: B notConnected lost"])
-    #expect(throws: EngineError.self) { try seats[0].say("x") }
+    #expect(peers[0].take() == ["A: B notConnected lost"])
+    #expect(throws: EngineError.self) { try peers[0].say("x") }
   }
 
   @Test("P-MSG-3 When suspension is over, what was sent is unknown, what never left is undelivered, and both are told")
   func fates() throws {
     network.latency = .milliseconds(50)
-    let seats = try network.gather("a", "b")
-    try seats[0].say("delivered", receipt: true)
+    let peers = try network.gather("a", "b")
+    try peers[0].say("delivered", receipt: true)
     network.run(.milliseconds(200))
-    try seats[0].say("on its way", receipt: true)
+    try peers[0].say("on its way", receipt: true)
     network.run(.milliseconds(1))
     network.walls.insert(["a", "b"])
-    network.cut(seats[0].host, seats[1].host)
-    try seats[0].say("never sent")
+    network.cut(peers[0].host, peers[1].host)
+    try peers[0].say("never sent")
     network.run(.seconds(6))
     #expect(
-      seats[0].take() == [
+      peers[0].take() == [
         "delivered to B", "A: B suspended", "A: B notConnected lost", "unknown to B", "undelivered to B", "a lost b",
       ])
-    #expect(seats[1].take() == ["B < A: delivered", "B: A suspended", "B: A notConnected lost", "b lost a"])
+    #expect(peers[1].take() == ["B < A: delivered", "B: A suspended", "B: A notConnected lost", "b lost a"])
   }
 
   @Test("After a loss the hosts rejoin by themselves, and what was lost is not sent again")
   func rejoin() throws {
-    let seats = try network.gather("a", "b", "c")
+    let peers = try network.gather("a", "b", "c")
     network.walls.insert(["a", "b"])
-    network.cut(seats[0].host, seats[1].host)
-    try seats[0].say("lost", to: [seats[1]])
+    network.cut(peers[0].host, peers[1].host)
+    try peers[0].say("lost", to: [peers[1]])
     network.run(.seconds(60))
-    #expect(seats.map(\.connected) == ["C", "C", "A B"])
+    #expect(peers.map(\.connected) == ["C", "C", "A B"])
     network.clear()
-    network.heal(seats[0].host, seats[1].host)
+    network.heal(peers[0].host, peers[1].host)
     network.run(.seconds(6))
-    network.expectAllConnected(seats)
-    #expect(seats[0].take().filter { $0.contains(":") } == ["A: B connecting", "A: B connected"])
-    #expect(seats[1].take().filter { $0.contains(":") } == ["B: A connecting", "B: A connected"])
-    #expect(seats[2].take() == [])
-    try seats[0].say("new")
+    network.expectAllConnected(peers)
+    #expect(peers[0].take().filter { $0.contains(":") } == ["A: B connecting", "A: B connected"])
+    #expect(peers[1].take().filter { $0.contains(":") } == ["B: A connecting", "B: A connected"])
+    #expect(peers[2].take() == [])
+    try peers[0].say("new")
     network.run()
-    #expect(seats[1].take() == ["B < A: new"])
+    #expect(peers[1].take() == ["B < A: new"])
   }
 
   @Test("Past the session's rejoin time a lost member is forgotten")
   func rejoinOver() throws {
     var session = SessionSettings()
     session.rejoinMax = .seconds(30)
-    let seats = try network.gather("a", "b", session: session)
+    let peers = try network.gather("a", "b", session: session)
     network.walls.insert(["a", "b"])
     network.run(.seconds(60))
     network.clear()
-    network.heal(seats[0].host, seats[1].host)
+    network.heal(peers[0].host, peers[1].host)
     network.run(.seconds(60))
-    #expect(seats.map(\.connected) == ["", ""])
-    for seat in seats { #expect(seat.take().filter { $0.contains(":") } == []) }
-    try network.connect(seats[0], seats[1])
-    network.expectAllConnected(seats)
+    #expect(peers.map(\.connected) == ["", ""])
+    for peer in peers { #expect(peer.take().filter { $0.contains(":") } == []) }
+    try network.connect(peers[0], peers[1])
+    network.expectAllConnected(peers)
   }
 
   @Test("P-ID-4 A host that restarts without state is gone from its sessions, with no ghost, and joins them anew")
   func restarted() throws {
-    let seats = try network.gather("a", "b", "c")
-    network.powerOff(seats[1].host)
+    let peers = try network.gather("a", "b", "c")
+    network.powerOff(peers[1].host)
     network.run(.seconds(1))
     let again = try network.silentPeer("b", on: try network.host("b", incarnation: 2))
     network.call(again.endpoint, "B2")
     try again.advertise()
     try again.browse()
     network.run(.seconds(20))
-    for seat in [seats[0], seats[2]] {
-      let told = seat.take().filter { $0.contains("B") }
-      #expect(told.first == "\(seat.name.uppercased()): B suspended")
-      #expect(told.contains("\(seat.name.uppercased()): B notConnected lost"))
-      #expect(seat.engine.members(of: seat.endpoint).count == 1)
+    for peer in [peers[0], peers[2]] {
+      let told = peer.take().filter { $0.contains("B") }
+      #expect(told.first == "\(peer.name.uppercased()): B suspended")
+      #expect(told.contains("\(peer.name.uppercased()): B notConnected lost"))
+      #expect(peer.engine.members(of: peer.endpoint).count == 1)
       #expect(!told.contains { $0.hasSuffix(" connected") })
     }
     network.clear()
-    try network.connect(seats[0], again)
+    try network.connect(peers[0], again)
     network.run(.seconds(1))
-    network.expectAllConnected([seats[0], again, seats[2]])
-    #expect(again.peer == seats[1].peer)
-    #expect(seats[2].take() == ["C: B2 connecting", "C: B2 connected"])
+    network.expectAllConnected([peers[0], again, peers[2]])
+    #expect(again.peer == peers[1].peer)
+    #expect(peers[2].take() == ["C: B2 connecting", "C: B2 connected"])
   }
 
   @Test("A process that ends is told lost when its suspension is over, whatever its sockets say")
   func killed() throws {
-    let seats = try network.gather("a", "b")
-    network.kill(seats[1].host)
+    let peers = try network.gather("a", "b")
+    network.kill(peers[1].host)
     network.run(.seconds(6))
-    #expect(seats[0].take() == ["A: B suspended", "a lost b", "A: B notConnected lost"])
+    #expect(peers[0].take() == ["A: B suspended", "a lost b", "A: B notConnected lost"])
   }
 
   @Test("Links in both directions at once: one is kept and nothing is told twice")
   func bothDial() throws {
     network.latency = .milliseconds(30)
-    let seats = try network.gather("a", "b")
+    let peers = try network.gather("a", "b")
     for _ in 0..<10 {
-      network.cut(seats[0].host, seats[1].host)
-      try seats[0].say("x")
-      try seats[1].say("y")
+      network.cut(peers[0].host, peers[1].host)
+      try peers[0].say("x")
+      try peers[1].say("y")
       network.run(.seconds(2))
     }
-    #expect(seats[0].heard.count == 10)
-    #expect(seats[1].heard.count == 10)
+    #expect(peers[0].heard.count == 10)
+    #expect(peers[1].heard.count == 10)
     #expect(network.pipes.count == 1)
   }
 }

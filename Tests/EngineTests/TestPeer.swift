@@ -98,11 +98,11 @@ extension TestNetwork {
     let host = try host ?? self.host(name, settings)
     let peer = host.engine.addPeer(crypto.key(named: "peer " + name), name: try DisplayName(name), at: now)
     call(peer, name)
-    return try seat(name.uppercased(), of: peer, on: host, session)
+    return try testPeer(name.uppercased(), of: peer, on: host, session)
   }
 
   /// Another session of a peer.
-  func seat(_ name: String, of peer: PeerID, on host: Host, _ session: SessionSettings = SessionSettings()) throws
+  func testPeer(_ name: String, of peer: PeerID, on host: Host, _ session: SessionSettings = SessionSettings()) throws
     -> TestPeer
   {
     let endpoint = try host.engine.openSession(peer, session, at: now)
@@ -112,16 +112,16 @@ extension TestNetwork {
   }
 
   /// A peer that advertises and browses.
-  func seat(
+  func testPeer(
     _ name: String, on host: Host? = nil, _ session: SessionSettings = SessionSettings(),
     _ settings: Settings = Settings()
   ) throws -> TestPeer {
-    let seat = try silentPeer(name, on: host, session, settings)
-    try seat.advertise()
-    try seat.browse()
+    let testPeer = try silentPeer(name, on: host, session, settings)
+    try testPeer.advertise()
+    try testPeer.browse()
     run()
     for host in hosts { host.lines = [] }
-    return seat
+    return testPeer
   }
 
   /// Invited, accepted, and left alone for a moment.
@@ -136,20 +136,20 @@ extension TestNetwork {
   func gather(_ names: String..., session: SessionSettings = SessionSettings(), settings: Settings = Settings()) throws
     -> [TestPeer]
   {
-    let seats = try names.map { try seat($0, session, settings) }
-    for seat in seats.dropFirst() { try connect(seats[0], seat) }
+    let peers = try names.map { try testPeer($0, session, settings) }
+    for testPeer in peers.dropFirst() { try connect(peers[0], testPeer) }
     run(.seconds(1))
-    expectAllConnected(seats)
+    expectAllConnected(peers)
     clear()
-    return seats
+    return peers
   }
 
   func clear() { for host in hosts { host.lines = [] } }
 
-  func expectAllConnected(_ seats: [TestPeer], sourceLocation: SourceLocation = #_sourceLocation) {
-    for seat in seats {
-      let others = seats.filter { $0 !== seat }.map { name($0.endpoint) }.sorted().joined(separator: " ")
-      #expect(seat.connected == others, "of \(seat.name)", sourceLocation: sourceLocation)
+  func expectAllConnected(_ peers: [TestPeer], sourceLocation: SourceLocation = #_sourceLocation) {
+    for testPeer in peers {
+      let others = peers.filter { $0 !== testPeer }.map { name($0.endpoint) }.sorted().joined(separator: " ")
+      #expect(testPeer.connected == others, "of \(testPeer.name)", sourceLocation: sourceLocation)
     }
   }
 }

@@ -110,13 +110,13 @@ extension TestNetwork {
   }
 
   /// The host comes back with its stored state, and its peer with it.
-  func restart(_ seat: TestPeer, incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }) throws -> TestPeer {
-    try restart([seat], incarnation: incarnation, damage: damage)[0]
+  func restart(_ testPeer: TestPeer, incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }) throws -> TestPeer {
+    try restart([testPeer], incarnation: incarnation, damage: damage)[0]
   }
 
   /// The same with several peers.
-  func restart(_ seats: [TestPeer], incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }) throws -> [TestPeer] {
-    let old = seats[0].host
+  func restart(_ peers: [TestPeer], incarnation: UInt64 = 2, damage: ([Fact]) -> [Fact] = { $0 }) throws -> [TestPeer] {
+    let old = peers[0].host
     kill(old)
     let facts = old.facts.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { Fact(key: $0.key, value: $0.value) }
     let host = try host(
@@ -125,11 +125,11 @@ extension TestNetwork {
     host.program = old.program
     host.program.readFrom = []
     host.program.storedFrom = []
-    return try seats.map { seat in
-      let key = crypto.key(named: "peer " + seat.name.lowercased())
+    return try peers.map { testPeer in
+      let key = crypto.key(named: "peer " + testPeer.name.lowercased())
       let peer = host.engine.addPeer(key, name: try DisplayName("again"), at: now)
-      host.endpoints.append(seat.endpoint)
-      return TestPeer(network: self, name: seat.name, host: host, peer: peer, endpoint: seat.endpoint)
+      host.endpoints.append(testPeer.endpoint)
+      return TestPeer(network: self, name: testPeer.name, host: host, peer: peer, endpoint: testPeer.endpoint)
     }
   }
 }

@@ -27,8 +27,8 @@ import Wire
     "P-SEC-1 Who has no encryption and who requires it do not connect, whoever invites, and hear why",
     arguments: [(Encryption.none, Encryption.required), (.required, .none)])
   func refused(inviter: Encryption, invitee: Encryption) throws {
-    let a = try network.seat("a", settings(inviter))
-    let b = try network.seat("b", settings(invitee))
+    let a = try network.testPeer("a", settings(inviter))
+    let b = try network.testPeer("b", settings(invitee))
     network.clear()
     try a.invite(b)
     network.run(.seconds(1))
@@ -44,17 +44,17 @@ import Wire
     arguments: [Encryption.none, .optional, .required], [Encryption.none, .optional, .required])
   func connected(one: Encryption, other: Encryption) throws {
     if Set([one, other]) == [.none, .required] { return }
-    let a = try network.seat("a", settings(one))
-    let b = try network.seat("b", settings(other))
+    let a = try network.testPeer("a", settings(one))
+    let b = try network.testPeer("b", settings(other))
     try network.connect(a, b)
     network.expectAllConnected([a, b])
   }
 
   @Test("P-SEC-1 A group is joined as a whole or not at all: one member that requires encryption keeps none out")
   func wholeGroup() throws {
-    let a = try network.seat("a", settings(.optional))
-    let b = try network.seat("b", settings(.required))
-    let c = try network.seat("c", settings(.none))
+    let a = try network.testPeer("a", settings(.optional))
+    let b = try network.testPeer("b", settings(.required))
+    let c = try network.testPeer("c", settings(.none))
     try network.connect(a, b)
     network.clear()
     try a.invite(c)
@@ -67,8 +67,8 @@ import Wire
 
   @Test("Who says yes while the link is away is told that it is, and when it is back")
   func yesWhileSuspended() throws {
-    let a = try network.seat("a")
-    let b = try network.seat("b", asking())
+    let a = try network.testPeer("a")
+    let b = try network.testPeer("b", asking())
     try network.connect(a, b)
     network.clear()
     network.walls.insert(["a", "b"])
@@ -84,8 +84,8 @@ import Wire
 
   @Test("P-SEC-3 A member waits for a decision on each side, and is connected on yes")
   func yes() throws {
-    let a = try network.seat("a", asking())
-    let b = try network.seat("b", asking())
+    let a = try network.testPeer("a", asking())
+    let b = try network.testPeer("b", asking())
     network.clear()
     try network.connect(a, b)
     #expect(a.take().suffix(2) == ["A: B connecting", "A: decide on B, chain []"])
@@ -102,8 +102,8 @@ import Wire
 
   @Test("P-SEC-3 A no refuses the pair, and both are told")
   func no() throws {
-    let a = try network.seat("a", asking())
-    let b = try network.seat("b")
+    let a = try network.testPeer("a", asking())
+    let b = try network.testPeer("b")
     try network.connect(a, b)
     network.clear()
     try a.decide(false)
@@ -114,8 +114,8 @@ import Wire
 
   @Test("P-SEC-3 No decision in time is a no")
   func timeout() throws {
-    let a = try network.seat("a", asking(.seconds(5)))
-    let b = try network.seat("b")
+    let a = try network.testPeer("a", asking(.seconds(5)))
+    let b = try network.testPeer("b")
     try network.connect(a, b)
     network.clear()
     network.run(.seconds(60))
@@ -125,9 +125,9 @@ import Wire
 
   @Test("P-SEC-3 An introduced member is decided on as an invited one, and a no leaves the others connected")
   func introduced() throws {
-    let a = try network.seat("a", asking())
-    let b = try network.seat("b")
-    let c = try network.seat("c")
+    let a = try network.testPeer("a", asking())
+    let b = try network.testPeer("b")
+    let c = try network.testPeer("c")
     try network.connect(a, b)
     try a.decide(true)
     try network.connect(b, c)
@@ -139,7 +139,9 @@ import Wire
 
   @Test("Who has not said yes to anybody introduces them to each other all the same")
   func introducesBeforeDeciding() throws {
-    let (a, b, c) = (try network.seat("a"), try network.seat("b", asking(.seconds(60))), try network.seat("c"))
+    let (a, b, c) = (
+      try network.testPeer("a"), try network.testPeer("b", asking(.seconds(60))), try network.testPeer("c")
+    )
     try network.connect(a, b)
     network.walls.insert(["a", "b"])
     network.cut(a.host, b.host)
@@ -153,8 +155,8 @@ import Wire
 
   @Test("P-SEC-3 The chain that a peer shows is what the other decides on, before and after its link is lost")
   func chains() throws {
-    let a = try network.seat("a", asking(identity: identity(1)))
-    let b = try network.seat("b", asking(identity: identity(2)))
+    let a = try network.testPeer("a", asking(identity: identity(1)))
+    let b = try network.testPeer("b", asking(identity: identity(2)))
     network.clear()
     try network.connect(a, b)
     #expect(a.take().last == "A: decide on B, chain [[2], [9]]")
@@ -173,18 +175,18 @@ import Wire
     durable.isDurable = true
     var strict = asking(identity: identity(1))
     strict.encryption = .required
-    var a = try network.seat("a", strict, durable)
-    let b = try network.seat("b", asking(identity: identity(2)), durable)
-    let c = try network.seat("c")
+    var a = try network.testPeer("a", strict, durable)
+    let b = try network.testPeer("b", asking(identity: identity(2)), durable)
+    let c = try network.testPeer("c")
     try network.connect(a, b)
     try a.decide(true)
     try b.decide(true)
     try network.connect(b, c)
-    for seat in [a, b] { try seat.decide(true) }
+    for peer in [a, b] { try peer.decide(true) }
     network.run(.seconds(1))
     network.expectAllConnected([a, b, c])
-    func facts(of member: TestPeer, at seat: TestPeer) -> String {
-      let view = seat.engine.members(of: seat.endpoint).first { $0.0.endpoint == member.endpoint }?.0
+    func facts(of member: TestPeer, at peer: TestPeer) -> String {
+      let view = peer.engine.members(of: peer.endpoint).first { $0.0.endpoint == member.endpoint }?.0
       guard let view else { return "none" }
       return "\(view.encryption) \(view.inviter.map(network.name) ?? "-") \(view.chain)"
     }
@@ -211,12 +213,12 @@ import Wire
 
   @Test("P-SEC-3 A second session of a host shows its chain to members of the group that the first one has joined")
   func chainOfSecondSession() throws {
-    let b = try network.seat("b", asking())
+    let b = try network.testPeer("b", asking())
     var shown = SessionSettings()
     shown.identity = identity(1)
-    let a = try network.seat("a", shown)
+    let a = try network.testPeer("a", shown)
     shown.identity = identity(2)
-    let other = try network.seat("A2", of: a.peer, on: a.host, shown)
+    let other = try network.testPeer("A2", of: a.peer, on: a.host, shown)
     try network.connect(a, b)
     try b.decide(false)
     network.run(.seconds(1))
@@ -230,8 +232,8 @@ import Wire
 
   @Test("A decision that nobody waits for any more is ended")
   func memberLeaves() throws {
-    let a = try network.seat("a", asking())
-    let b = try network.seat("b")
+    let a = try network.testPeer("a", asking())
+    let b = try network.testPeer("b")
     try network.connect(a, b)
     network.clear()
     b.leave()
@@ -242,18 +244,18 @@ import Wire
 
   @Test("P-SEC-5 Comparison codes are equal on both ends, and others over another link")
   func codes() throws {
-    let seats = try network.gather("a", "b")
+    let peers = try network.gather("a", "b")
     var codes: [Substring] = []
     for round in 0..<2 {
-      let id = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: network.now)
+      let id = try peers[0].engine.compare(peers[0].peer, with: peers[1].peer, at: network.now)
       network.run(.seconds(1))
-      let (one, other) = (seats[0].take(), seats[1].take())
+      let (one, other) = (peers[0].take(), peers[1].take())
       #expect(one.first?.suffix(7) == other.first?.suffix(7))
       codes.append(try #require(one.first).suffix(7))
-      try seats[0].engine.conclude(id, matches: true, at: network.now)
+      try peers[0].engine.conclude(id, matches: true, at: network.now)
       network.run(.seconds(round == 0 ? 130 : 0))
-      #expect(seats[0].take().first == "comparison ended: none")
-      network.cut(seats[0].host, seats[1].host)
+      #expect(peers[0].take().first == "comparison ended: none")
+      network.cut(peers[0].host, peers[1].host)
       network.run(.seconds(2))
       network.clear()
     }
@@ -262,39 +264,39 @@ import Wire
 
   @Test("P-SEC-5 Where both begin a comparison it is one, with one code")
   func bothCompare() throws {
-    let seats = try network.gather("a", "b")
-    _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: network.now)
-    _ = try seats[1].engine.compare(seats[1].peer, with: seats[0].peer, at: network.now)
+    let peers = try network.gather("a", "b")
+    _ = try peers[0].engine.compare(peers[0].peer, with: peers[1].peer, at: network.now)
+    _ = try peers[1].engine.compare(peers[1].peer, with: peers[0].peer, at: network.now)
     network.run(.seconds(1))
-    let codes = seats.map { seat in seat.take().filter { $0.contains("compare") }.map { $0.suffix(7) } }
+    let codes = peers.map { peer in peer.take().filter { $0.contains("compare") }.map { $0.suffix(7) } }
     #expect(codes[0].count == 1)
     #expect(codes[0] == codes[1])
   }
 
   @Test("P-SEC-5 A code that differs for one side ends the comparison as a mismatch for both")
   func mismatch() throws {
-    let seats = try network.gather("a", "b")
-    let id = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: network.now)
+    let peers = try network.gather("a", "b")
+    let id = try peers[0].engine.compare(peers[0].peer, with: peers[1].peer, at: network.now)
     network.run(.seconds(1))
-    try seats[0].engine.conclude(id, matches: false, at: network.now)
+    try peers[0].engine.conclude(id, matches: false, at: network.now)
     network.run(.seconds(1))
-    #expect(seats[0].take().last == "comparison ended: mismatch")
-    #expect(seats[1].take().last == "comparison ended: mismatch")
+    #expect(peers[0].take().last == "comparison ended: mismatch")
+    #expect(peers[1].take().last == "comparison ended: mismatch")
   }
 
   @Test("P-SEC-5 A comparison is lost with its link, and only connected peers compare")
   func comparisonLost() throws {
-    let seats = try network.gather("a", "b")
-    _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: network.now)
+    let peers = try network.gather("a", "b")
+    _ = try peers[0].engine.compare(peers[0].peer, with: peers[1].peer, at: network.now)
     network.run()
-    network.cut(seats[0].host, seats[1].host)
+    network.cut(peers[0].host, peers[1].host)
     network.run(.seconds(1))
-    #expect(seats[0].take().contains("comparison ended: lost"))
-    #expect(seats[1].take().contains("comparison ended: lost"))
-    seats[1].leave()
+    #expect(peers[0].take().contains("comparison ended: lost"))
+    #expect(peers[1].take().contains("comparison ended: lost"))
+    peers[1].leave()
     network.run(.seconds(1))
     #expect(throws: EngineError.self) {
-      _ = try seats[0].engine.compare(seats[0].peer, with: seats[1].peer, at: network.now)
+      _ = try peers[0].engine.compare(peers[0].peer, with: peers[1].peer, at: network.now)
     }
   }
 }

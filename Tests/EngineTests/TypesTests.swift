@@ -7,24 +7,24 @@ import Wire
   let network = TestNetwork()
 
   /// A peer on a host of its own that others see as a host.
-  private func seat(_ name: String, advertising types: String...) throws -> TestPeer {
-    let seat = try network.silentPeer(name)
-    for type in types { try advertise(type, seat) }
-    network.publishRoster(.hosts, by: seat.host)
-    return seat
+  private func testPeer(_ name: String, advertising types: String...) throws -> TestPeer {
+    let peer = try network.silentPeer(name)
+    for type in types { try advertise(type, peer) }
+    network.publishRoster(.hosts, by: peer.host)
+    return peer
   }
 
-  private func advertise(_ type: String, _ seat: TestPeer) throws {
-    try seat.engine.startAdvertising(seat.peer, try ServiceType(type), info: .empty, at: network.now)
+  private func advertise(_ type: String, _ peer: TestPeer) throws {
+    try peer.engine.startAdvertising(peer.peer, try ServiceType(type), info: .empty, at: network.now)
   }
 
-  private func look(_ seat: TestPeer) { seat.engine.startBrowsingTypes(at: network.now) }
+  private func look(_ peer: TestPeer) { peer.engine.startBrowsingTypes(at: network.now) }
 
   @Test("P-BRO-7 Types in use are those that hosts tell, and this host's own, as they come and go")
   func told() throws {
-    let a = try seat("a", advertising: "own")
-    let b = try seat("b", advertising: "chat", "files")
-    let c = try seat("c")
+    let a = try testPeer("a", advertising: "own")
+    let b = try testPeer("b", advertising: "chat", "files")
+    let c = try testPeer("c")
     look(a)
     network.run(.seconds(2))
     #expect(a.take() == ["types: own", "types: chat files own"])
@@ -44,8 +44,8 @@ import Wire
 
   @Test("P-BRO-7 What a host told goes with it, and is told again once it is back")
   func gone() throws {
-    let a = try seat("a")
-    let b = try seat("b", advertising: "chat")
+    let a = try testPeer("a")
+    let b = try testPeer("b", advertising: "chat")
     look(a)
     network.run(.seconds(2))
     #expect(a.take() == ["types: chat"])
@@ -63,8 +63,8 @@ import Wire
 
   @Test("P-BRO-7 Whoever looks no more is told nothing, and lets go of its links")
   func stopped() throws {
-    let a = try seat("a")
-    let b = try seat("b", advertising: "chat")
+    let a = try testPeer("a")
+    let b = try testPeer("b", advertising: "chat")
     for _ in 0..<2 { look(a) }
     network.run(.seconds(2))
     #expect(a.take() == ["types: chat"])
@@ -84,12 +84,12 @@ import Wire
 
   @Test("P-BRO-7 A host that does not know the question is not asked, and its silence holds up nobody")
   func olderHost() throws {
-    let a = try seat("a")
+    let a = try testPeer("a")
     let old = Rogue("old", to: a.host, on: network)
     show(old, to: a)
     old.attach(features: .away)
     look(a)
-    _ = try seat("b", advertising: "chat")
+    _ = try testPeer("b", advertising: "chat")
     network.run(.seconds(2))
     old.read()
     #expect(!old.isClosed && !old.frames.contains { $0.type == .browseTypes })
@@ -98,7 +98,7 @@ import Wire
 
   @Test("P-BRO-7 Only what is advertised is told, at most 64 types, and only to those who ask")
   func bounded() throws {
-    let a = try seat("a")
+    let a = try testPeer("a")
     let asker = Rogue("asker", to: a.host, on: network)
     asker.attach(features: .types)
     for number in 10..<90 { try advertise("type-\(number)", a) }
@@ -119,7 +119,7 @@ import Wire
 
   @Test("P-BRO-7 What liars tell is bounded, and what was not asked for means nothing")
   func liars() throws {
-    let a = try seat("a")
+    let a = try testPeer("a")
     func tell(_ name: String, _ types: [String]) throws -> Rogue {
       let liar = Rogue(name, to: a.host, on: network)
       show(liar, to: a)
@@ -145,8 +145,8 @@ import Wire
   }
 
   /// As a medium shows its record.
-  private func show(_ rogue: Rogue, to seat: TestPeer) {
-    seat.engine.sightedRoster(
+  private func show(_ rogue: Rogue, to peer: TestPeer) {
+    peer.engine.sightedRoster(
       SightingID(rawValue: 1_000_000 + rogue.link.rawValue), of: rogue.host, type: .hosts, addresses: [],
       at: network.now)
   }

@@ -5,7 +5,7 @@ import Testing
 /// Two processes, one engine each, real sockets between them.
 @Suite(.serialized) struct FirstContactTests {
   @Test func `P-ADV-4 P-SES-1 An invitation with its context is accepted, and both sides connect once`() async throws {
-    try await Scene.play { scene in
+    try await TestBed.play { scene in
       let (a, b) = (try await scene.player(), try await scene.player())
       a.say("sight \(b.peer) \(b.host) \(b.address)")
       a.say("invite \(b.peer) 10 68656c6c6f00ff")
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func `P-ADV-4 A declined invitation ends on both sides, and nobody connects`() async throws {
-    try await Scene.play { scene in
+    try await TestBed.play { scene in
       let (a, b) = (try await scene.player(), try await scene.player())
       a.say("sight \(b.peer) \(b.host) \(b.address)")
       a.say("invite \(b.peer) 10 ")
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func `P-MSG-2 P-MSG-3 Messages cross both ways byte for byte, in order and once`() async throws {
-    try await Scene.play { scene in
+    try await TestBed.play { scene in
       let (a, b) = try await scene.pair()
       let large = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 5) }
       let messages = [[], [0], large, []] + (0..<2_000).map { Array("message \($0)".utf8) } + [[255]]
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `P-MSG-4 Unreliable messages cross where the medium has no datagrams`() async throws {
-    try await Scene.play { scene in
+    try await TestBed.play { scene in
       let (a, b) = try await scene.pair()
       for number in UInt8(0)..<20 {
         a.send([number], "unreliable")
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func `P-SES-4 A leave is told at once, after all that was sent before it`() async throws {
-    try await Scene.play { scene in
+    try await TestBed.play { scene in
       let (a, b) = try await scene.pair()
       a.send([7])
       a.say("leave")
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func `P-SES-4 A process that stops in good order says goodbye`() async throws {
-    try await Scene.play { scene in
+    try await TestBed.play { scene in
       let (a, b) = try await scene.pair()
       a.send([7])
       a.say("quit")
@@ -98,7 +98,7 @@ import Testing
   func `P-SES-1 A process that dies or freezes is suspended, then not connected, within 6 s`(_ signal: CInt)
     async throws
   {
-    try await Scene.play { scene in
+    try await TestBed.play { scene in
       let (a, b) = try await scene.pair()
       let start = Reactor.now
       b.signal(signal)
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func `A process that was frozen for long comes back by itself`() async throws {
-    try await Scene.play { scene in
+    try await TestBed.play { scene in
       let (a, b) = try await scene.pair()
       b.signal(SIGSTOP)
       _ = try await a.says("notConnected")
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func `P-ID-5 A host with another key than the one that was seen is not taken for it`() async throws {
-    try await Scene.play { scene in
+    try await TestBed.play { scene in
       let (a, b, c) = (try await scene.player(), try await scene.player(), try await scene.player())
       a.say("sight \(b.peer) \(b.host) \(c.address)")
       a.say("invite \(b.peer) 2 ")
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test func `P-HAB-2 Garbage and silence on the port leave the session alone`() async throws {
-    try await Scene.play { scene in
+    try await TestBed.play { scene in
       let (a, b) = try await scene.pair()
       var strangers: [Plug] = []
       var hungUpOn = 0
@@ -162,7 +162,7 @@ import Testing
 
   @Test func `P-MSG-3 A connection that is cut in a burst is made again, and nothing is lost or doubled`() async throws
   {
-    try await Scene.play { scene in
+    try await TestBed.play { scene in
       var cable: Cable?
       let (a, b) = try await scene.pair {
         cable = try $0.cable(to: $1)

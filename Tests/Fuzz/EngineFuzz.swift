@@ -19,7 +19,7 @@ final class EngineFuzz {
 
   init(_ input: [UInt8]) {
     source = Source(input)
-    stage = FuzzNetwork(Scene(&source))
+    stage = FuzzNetwork(StartingState(&source))
   }
 
   /// What one step may make the engine say, beyond a multiple of what it was given.
@@ -277,7 +277,7 @@ struct Source {
 }
 
 /// The state of things when the input begins to speak.
-struct Scene {
+struct StartingState {
   /// How far the hostile host has come in an honest manner: not at all, greeted, attached, a member.
   var progress: UInt8
   var isDurable: Bool

@@ -14,8 +14,8 @@ extension FuzzNetwork {
       try? honest.openSession(friend, SessionSettings(), at: now),
       try? honest.openSession(friend, SessionSettings(), at: now),
     ]
-    desk.honest = Set(mates + friendly.compactMap(\.self))
-    honestDesk.honest = Set(mates)
+    program.honest = Set(mates + friendly.compactMap(\.self))
+    honestProgram.honest = Set(mates)
     try? engine.startAdvertising(peers[0], type, info: .empty, at: now)
     try? engine.startBrowsing(peers[0], type, at: now)
     let exporter = crypto.hash(Array("honest link".utf8))

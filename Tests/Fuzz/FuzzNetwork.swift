@@ -8,10 +8,10 @@ final class FuzzNetwork {
   /// Speaks for the hostile host while the scene is set.
   var tame: Engine?
   /// What the owner and the honest host's program do with streams and resources.
-  let desk: FlowProgram
-  let honestDesk: FlowProgram
+  let program: FlowProgram
+  let honestProgram: FlowProgram
   private(set) var now = Instant(nanoseconds: 1_000_000_000)
-  let scene: Scene
+  let scene: StartingState
   let crypto = FuzzCrypto()
   let type: ServiceType
   let otherType: ServiceType
@@ -61,7 +61,7 @@ final class FuzzNetwork {
     var exporter: Digest
   }
 
-  init(_ scene: Scene) {
+  init(_ scene: StartingState) {
     self.scene = scene
     type = AttackerState.serviceType("chat")
     otherType = AttackerState.serviceType("other")
@@ -75,12 +75,12 @@ final class FuzzNetwork {
     settings.streamWindowBytes = Limits.chunkBytes
     settings.streamBacklogBytes = 2 * Limits.chunkBytes
     settings.resourceWindowBytes = 4 * Limits.chunkBytes
-    desk = FlowProgram(settings, crypto)
-    desk.isPrompt = scene.isPrompt
+    program = FlowProgram(settings, crypto)
+    program.isPrompt = scene.isPrompt
     var other = Settings()
     other.resourceWindowBytes = settings.resourceWindowBytes
-    honestDesk = FlowProgram(other, crypto)
-    honestDesk.isPrompt = true
+    honestProgram = FlowProgram(other, crypto)
+    honestProgram.isPrompt = true
     engine = Engine(
       host: crypto.key("host victim"), incarnation: Incarnation(1), settings: settings, crypto: crypto,
       seed: crypto.hash([1]), at: now)
@@ -113,8 +113,8 @@ final class FuzzNetwork {
   /// The honest host's link is cut in the middle, with what was under way, and comes again at once.
   func relinkHonest(losing pieces: Int) {
     isHeld = true
-    desk.resumeCalmly(engine, at: now)
-    honestDesk.resumeCalmly(honest, at: now)
+    program.resumeCalmly(engine, at: now)
+    honestProgram.resumeCalmly(honest, at: now)
     drain()
     for number in 0..<pieces {
       let piece = Self.piece(of: number % 2 == 0 ? engine : honest, honestLink, now).dropLast(number)
@@ -215,11 +215,11 @@ final class FuzzNetwork {
     (links, dials, batches, invitations, decisions, comparisons) = ([], [], [], [], [], [])
     closed = []
     isDamaged = isDamaged || damage != nil
-    desk.beginRestart(isFaithful: isFaithful && damage == nil)
+    program.beginRestart(isFaithful: isFaithful && damage == nil)
     addPeers()
     if engine.nextDeadline != nil { engine.advance(to: now) }
     settle()
-    desk.endRestart()
+    program.endRestart()
   }
 
   func openSession(_ peer: PeerID, _ source: inout Source) {
@@ -322,7 +322,7 @@ final class FuzzNetwork {
       decisions.append(id)
       if !isSet { try? engine.decide(id, true, at: now) }
     case .comparison(let id, _, _, _): comparisons.append(id)
-    default: desk.hear(output, engine, at: now)
+    default: program.hear(output, engine, at: now)
     }
   }
 
@@ -359,10 +359,10 @@ final class FuzzNetwork {
       if let honestAccepts { try? honest.accept(id, with: honestAccepts, at: now) }
     case .message: honestHeard += 1
     case .resource(let id, let view):
-      honestDesk.hear(output, honest, at: now)
-      honestDesk.accepted(id)
+      honestProgram.hear(output, honest, at: now)
+      honestProgram.accepted(id)
       if !view.isAccepted { try? honest.accept(id, at: now) }
-    default: honestDesk.hear(output, honest, at: now)
+    default: honestProgram.hear(output, honest, at: now)
     }
   }
 
@@ -390,31 +390,32 @@ final class FuzzNetwork {
 
   /// Between the honest host and the engine, a stream and a resource each way, at the pace of slow programs.
   func beginCalmly(_ mine: EndpointID, _ theirs: EndpointID) {
-    for (engine, desk, from, to) in [(engine, desk, mine, theirs), (honest, honestDesk, theirs, mine)] {
+    for (engine, program, from, to) in [(engine, program, mine, theirs), (honest, honestProgram, theirs, mine)] {
       guard let stream = try? engine.openStream(FlowProgram.calmName, from: from, to: to, at: now) else { continue }
-      desk.began(stream, isCalm: true)
+      program.began(stream, isCalm: true)
       let info = ResourceInfo(name: FlowProgram.calmName, size: engine === honest ? nil : FlowProgram.calmResourceBytes)
       guard let resource = try? engine.offer(info, from: from, to: to, at: now) else { continue }
-      desk.began(resource, bytes: FlowProgram.calmResourceBytes, isCalm: true)
+      program.began(resource, bytes: FlowProgram.calmResourceBytes, isCalm: true)
     }
     settle()
   }
 
   func resumeCalmly() {
     guard scene.isCalm else { return }
-    desk.resumeCalmly(engine, at: now)
-    honestDesk.resumeCalmly(honest, at: now)
+    program.resumeCalmly(engine, at: now)
+    honestProgram.resumeCalmly(honest, at: now)
     settle()
   }
 
   private func finishCalmly() {
     guard scene.isCalm else { return }
     for _ in 0..<20 { resumeCalmly() }
-    for desk in [desk, honestDesk] {
-      precondition(desk.calmEnds == [.none, .none, .none, .none], "honest flows ended otherwise: \(desk.calmEnds)")
+    for program in [program, honestProgram] {
       precondition(
-        desk.calmBytes == FlowProgram.calmStreamBytes + FlowProgram.calmResourceBytes,
-        "\(desk.calmBytes) bytes of honest flows came")
+        program.calmEnds == [.none, .none, .none, .none], "honest flows ended otherwise: \(program.calmEnds)")
+      precondition(
+        program.calmBytes == FlowProgram.calmStreamBytes + FlowProgram.calmResourceBytes,
+        "\(program.calmBytes) bytes of honest flows came")
     }
   }
 

@@ -6,19 +6,19 @@ internal import Testing
 /// Peers of one gateway that invite and are invited.
 @Suite("What becomes of those who are asked", .timeLimit(.minutes(2)), .serialized)
 struct AskingTests {
-  private func hold(_ test: (Meeting.Seat, Meeting.Seat) async throws -> Void) async throws {
-    let place = try await Place.open("Here")
+  private func hold(_ test: (TwoClients.SessionClient, TwoClients.SessionClient) async throws -> Void) async throws {
+    let gateway = try await TestGateway.open("Here")
     do {
-      try await test(try await .taken(at: place, by: "Anna"), try await .taken(at: place, by: "Bert"))
+      try await test(try await .taken(at: gateway, by: "Anna"), try await .taken(at: gateway, by: "Bert"))
     } catch {
-      await place.close()
+      await gateway.close()
       throw error
     }
-    await place.close()
+    await gateway.close()
   }
 
-  private func invitation(to seat: Meeting.Seat, state: JSON) async throws -> String {
-    let one = try await seat.client.wait(in: "/v1/invitations?direction=incoming") { $0["state"] == state }
+  private func invitation(to side: TwoClients.SessionClient, state: JSON) async throws -> String {
+    let one = try await side.client.wait(in: "/v1/invitations?direction=incoming") { $0["state"] == state }
     return "/v1/invitations/\(one["id"]?.text ?? "")"
   }
 
@@ -38,7 +38,7 @@ struct AskingTests {
       #expect(told?["peer"] == .text(bert.peer) && told?["id"] == .text(bert.peer))
       let member = try await anna.client.get("\(anna.path)/members/\(bert.peer)").json
       #expect(member == told)
-      #expect(try await anna.happenings(["notConnected"]).count == 1)
+      #expect(try await anna.sessionEvents(["notConnected"]).count == 1)
       // Once it comes, it is a member as any other.
       _ = try await anna.client.make("/v1/invitations", wish)
       let again = try await invitation(to: bert, state: "pending")
@@ -84,19 +84,19 @@ struct AskingTests {
 
   @Test("P-HAB-5 A no stands over a restart of both gateways, and an invitation by hand comes through after it")
   func noStandsOverRestart() async throws {
-    let here = try await Place.open("Here")
-    let there = try await Place.open("There", nextTo: here)
-    var anna = try await Meeting.Seat.taken(at: here, by: "Anna")
-    var bert = try await Meeting.Seat.taken(at: there, by: "Bert")
+    let here = try await TestGateway.open("Here")
+    let there = try await TestGateway.open("There", nextTo: here)
+    var anna = try await TwoClients.SessionClient.taken(at: here, by: "Anna")
+    var bert = try await TwoClients.SessionClient.taken(at: there, by: "Bert")
     _ = try await anna.client.make("/v1/advertisers", ["serviceType": "chat"])
     _ = try await bert.client.patch(bert.path, ["adhoc": "chat"])
     let asked = try await invitation(to: anna, state: "pending")
     #expect(try await anna.client.patch(asked, ["state": "declined"]).status == 200)
     #expect(try await bert.sees(anna, "notConnected")["reason"] == "declined")
-    anna = Meeting.Seat(
-      place: try await here.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
-    bert = Meeting.Seat(
-      place: try await there.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    anna = TwoClients.SessionClient(
+      gateway: try await here.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    bert = TwoClients.SessionClient(
+      gateway: try await there.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
     #expect(try await bert.client.get(bert.path).json["adhoc"] == "chat")
     // Each sees the other, and for longer than ad hoc mode takes its time, nobody is asked.
     let found = try await bert.client.make("/v1/browsers", ["serviceType": "chat"]).json["found"]?.text ?? ""
@@ -107,8 +107,8 @@ struct AskingTests {
     _ = try await bert.client.make(
       "/v1/invitations", ["session": .text(bert.session), "to": .text(anna.peer), "serviceType": "chat"])
     _ = try await invitation(to: anna, state: "pending")
-    await anna.place.close()
-    await bert.place.close()
+    await anna.gateway.close()
+    await bert.gateway.close()
   }
 
   @Test("P-SEC-1 A session is open to every preference for encryption where nobody says another, so that none comes in")
@@ -145,10 +145,10 @@ struct AskingTests {
   }
 
   /// What is left there ends as these words say; asked until it is so.
-  private func expect(_ words: Set<String>, in path: String, of seat: Meeting.Seat) async throws {
+  private func expect(_ words: Set<String>, in path: String, of side: TwoClients.SessionClient) async throws {
     var left: Set<String> = []
     for _ in 0..<500 where left != words {
-      let items = try await seat.client.get("\(path)?peer=\(seat.peer)").json["items"]?.list ?? []
+      let items = try await side.client.get("\(path)?peer=\(side.peer)").json["items"]?.list ?? []
       left = Set(items.compactMap { $0["until"]?.text })
     }
     #expect(left == words)
@@ -168,11 +168,11 @@ struct AskingTests {
   }
 }
 
-extension Meeting.Seat {
+extension TwoClients.SessionClient {
   /// Another session of the same peer.
-  fileprivate func another() async throws -> Meeting.Seat {
-    var seat = self
-    seat.session = try await client.make("/v1/sessions", ["peer": .text(peer)]).id
-    return seat
+  fileprivate func another() async throws -> TwoClients.SessionClient {
+    var side = self
+    side.session = try await client.make("/v1/sessions", ["peer": .text(peer)]).id
+    return side
   }
 }

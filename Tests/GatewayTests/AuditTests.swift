@@ -11,14 +11,14 @@ struct AuditTests {
 
   @Test("A token is for what its scopes say, by HTTP and by WebSocket, over a restart too")
   func scopes() async throws {
-    let first = try await Place.open()
+    let first = try await TestGateway.open()
     let boss = try await first.client("operator")
     let code = try await boss.make("/v1/pairing-codes", ["scopes": ["peers", "messages"]])
     #expect(code.json["scopes"] == ["peers", "messages"])
     let paired = try await first.stranger.post("/v1/pairings", ["code": code.json["code"] ?? .null])
     #expect(paired.json["scopes"] == ["peers", "messages"])
-    let place = try await first.restarted()
-    let narrow = Asker(port: place.port, token: paired.json["token"]?.text)
+    let gateway = try await first.restarted()
+    let narrow = HTTPClient(port: gateway.port, token: paired.json["token"]?.text)
     #expect(try await narrow.make("/v1/peers", ["displayName": "Anna"]).status == 201)
     for path in ["/v1/sessions", "/v1/events"] {
       let refused = try await narrow.get(path)
@@ -39,16 +39,16 @@ struct AuditTests {
     #expect(try await narrow.get("/v1/clients/self").json["scopes"] == ["peers", "messages"])
     #expect(try await narrow.get("/v1/gateway").json["client"]?["scopes"] == ["peers", "messages"])
     #expect(try await narrow.delete("/v1/clients/self").status == 204)
-    await place.close()
+    await gateway.close()
   }
 
   @Test("Who lets others in gives them no more than it has")
   func narrowing() async throws {
-    try await atPlace { place in
-      let boss = try await place.client("admin")
+    try await withGateway { gateway in
+      let boss = try await gateway.client("admin")
       let code = try await boss.make("/v1/pairing-codes", ["role": "operator", "scopes": ["clients", "sessions"]])
-      let paired = try await place.stranger.post("/v1/pairings", ["code": code.json["code"] ?? .null])
-      let chief = Asker(port: place.port, token: paired.json["token"]?.text)
+      let paired = try await gateway.stranger.post("/v1/pairings", ["code": code.json["code"] ?? .null])
+      let chief = HTTPClient(port: gateway.port, token: paired.json["token"]?.text)
       #expect(try await chief.make("/v1/pairing-codes").json["scopes"] == ["sessions", "clients"])
       let wider = try await chief.post("/v1/pairing-codes", ["scopes": ["sessions", "resources"]])
       #expect(wider.status == 403 && wider.json["field"] == "scopes")
@@ -77,42 +77,44 @@ struct AuditTests {
 
   @Test("An operator reads who came in and was sent away, by whom, over a restart")
   func clients() async throws {
-    let first = try await Place.open()
+    let first = try await TestGateway.open()
     let boss = try await first.client("operator")
     let id = try await boss.get("/v1/gateway").json["client"]?["id"] ?? .null
     let code = try await boss.make("/v1/pairing-codes").json["code"] ?? .null
     let guest = try await first.stranger.post("/v1/pairings", ["code": code]).json["client"]?.text ?? ""
     #expect(try await boss.delete("/v1/clients/\(guest)").status == 204)
     #expect(try await boss.delete("/v1/clients/\(guest)").status == 204)
-    func deeds(_ asker: Asker) async throws -> [JSON] { try await asker.get("/v1/audit").json["items"]?.list ?? [] }
+    func deeds(_ asker: HTTPClient) async throws -> [JSON] {
+      try await asker.get("/v1/audit").json["items"]?.list ?? []
+    }
     let before = try await deeds(boss)
     #expect(before.map { $0["deed"] } == ["paired", "paired", "revoked"])
     #expect(before.map { $0["by"] } == ["machine", "client", "client"])
     #expect(before[1]["client"] == id && before[1]["about"] == .text("/v1/clients/\(guest)"))
     #expect(before[1]["role"] == "member" && before[2]["client"] == id)
-    let place = try await first.restarted()
-    let again = Asker(port: place.port, token: boss.token)
+    let gateway = try await first.restarted()
+    let again = HTTPClient(port: gateway.port, token: boss.token)
     #expect(try await deeds(again) == before)
-    let member = try await place.client()
+    let member = try await gateway.client()
     #expect(try await deeds(again).count == 4)
     #expect(try await again.get("/v1/audit?deed=revoked&by=client").ids == ["3"])
     #expect(try await member.get("/v1/audit").status == 403)
-    await place.close()
+    await gateway.close()
   }
 
   @Test("Nobody comes in of whom it cannot be kept who let them in")
   func together() async throws {
-    try await atPlace { place in
-      let boss = try await place.client("operator")
-      let store = try #require(await place.gateway.sessionStore).writer
+    try await withGateway { gateway in
+      let boss = try await gateway.client("operator")
+      let store = try #require(await gateway.running.sessionStore).writer
       try await store.perform {
         try $0.run("CREATE TRIGGER refusal BEFORE INSERT ON deed BEGIN SELECT RAISE(ABORT, 'no deed'); END")
       }
-      #expect(try await place.pair("member").status == 500)
+      #expect(try await gateway.pair("member").status == 500)
       #expect(try await boss.get("/v1/clients").ids.count == 1)
       #expect(try await boss.get("/v1/audit").ids == ["1"])
       try await store.perform { try $0.run("DROP TRIGGER refusal") }
-      #expect(try await place.pair("member").status == 201)
+      #expect(try await gateway.pair("member").status == 201)
       #expect(try await boss.get("/v1/clients").ids.count == 2)
       #expect(try await boss.get("/v1/audit").ids.count == 2)
     }
@@ -120,9 +122,9 @@ struct AuditTests {
 
   @Test("What the gateway was told to believe is answered once it is kept who did")
   func answered() async throws {
-    try await atPlace { place in
-      let boss = try await place.client("operator")
-      let store = try #require(await place.gateway.sessionStore).writer
+    try await withGateway { gateway in
+      let boss = try await gateway.client("operator")
+      let store = try #require(await gateway.running.sessionStore).writer
       let answers = Mutex(0)
       async let answered: Void = {
         let eve: JSON = ["peer": "okdzt2qpdems2gz5wvkxfb43cq", "displayName": "Eve"]
@@ -142,12 +144,12 @@ struct AuditTests {
 
   @Test("What a client accepts or declines is told as its deed, what its rules accept as theirs")
   func answers() async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
       let made = try await anna.client.make("\(anna.path)/resources", ["name": "a", "to": .text(bert.peer)])
       #expect(try await anna.client.ask("PUT", made.json["content"]?.text ?? "", [1, 2, 3]).status == 200)
       let came = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
-      let boss = try await bert.place.client("operator")
+      let boss = try await bert.gateway.client("operator")
       let file = try await boss.wait(
         in: "/v1/audit?by=rule", "about", .text("\(bert.path)/resources/\(came["id"]?.text ?? "")"))
       #expect(file["deed"] == "accepted" && file["peer"] == .text(anna.peer))
@@ -161,15 +163,15 @@ struct AuditTests {
 
   @Test("Who comes into an ad hoc session is told as let in by its rule, once")
   func adhoc() async throws {
-    let here = try await Place.open("Here")
-    let there = try await Place.open("There", nextTo: here)
-    let anna = try await Meeting.Seat.taken(at: here, by: "Anna", ["adhoc": "chat"])
-    let bert = try await Meeting.Seat.taken(at: there, by: "Bert", ["adhoc": "chat"])
-    for (seat, other) in [(anna, bert), (bert, anna)] {
-      let member = try await seat.sees(other, "connected")
-      let deeds = try await seat.place.client("operator").get("/v1/audit?by=rule").json["items"]?.list ?? []
+    let here = try await TestGateway.open("Here")
+    let there = try await TestGateway.open("There", nextTo: here)
+    let anna = try await TwoClients.SessionClient.taken(at: here, by: "Anna", ["adhoc": "chat"])
+    let bert = try await TwoClients.SessionClient.taken(at: there, by: "Bert", ["adhoc": "chat"])
+    for (side, other) in [(anna, bert), (bert, anna)] {
+      let member = try await side.sees(other, "connected")
+      let deeds = try await side.gateway.client("operator").get("/v1/audit?by=rule").json["items"]?.list ?? []
       #expect(deeds.map { $0["deed"] } == ["accepted"] && deeds.first?["peer"] == .text(other.peer))
-      #expect(deeds.first?["about"] == .text("\(seat.path)/members/\(member["id"]?.text ?? "")"))
+      #expect(deeds.first?["about"] == .text("\(side.path)/members/\(member["id"]?.text ?? "")"))
     }
     await there.close()
     await here.close()

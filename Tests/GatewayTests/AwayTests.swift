@@ -6,15 +6,17 @@ internal import Testing
 @Suite("A peer whose client is not there is away", .timeLimit(.minutes(3)), .serialized)
 struct AwayTests {
   /// Where Bert sees Anna: among those whom he has found, and among the members of his session.
-  private static func places(_ bert: Meeting.Seat) async throws -> [String] {
+  private static func paths(_ bert: TwoClients.SessionClient) async throws -> [String] {
     let browsers = try await bert.client.get("/v1/browsers").json["items"]?.list ?? []
     return browsers.compactMap { $0["found"]?.text } + ["\(bert.path)/members"]
   }
 
-  private static func sees(_ anna: Meeting.Seat, away: Bool, by bert: Meeting.Seat) async throws -> [String] {
+  private static func sees(_ anna: TwoClients.SessionClient, away: Bool, by bert: TwoClients.SessionClient) async throws
+    -> [String]
+  {
     var since: [String] = []
-    for place in try await places(bert) {
-      let item = try await bert.client.wait(in: place) {
+    for path in try await paths(bert) {
+      let item = try await bert.client.wait(in: path) {
         $0["peer"] == .text(anna.peer) && ($0["awaySince"] != nil) == away
       }
       if let text = item["awaySince"]?.text { since.append(text) }
@@ -24,7 +26,7 @@ struct AwayTests {
 
   @Test("P-HAB-4 Who says nothing more is away to the other gateway, found and as a member, and here again at once")
   func silent() async throws {
-    try await Meeting.hold([:]) {
+    try await TwoClients.hold([:]) {
       $0.awayTime = .seconds(1)
     } _: { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
@@ -45,7 +47,7 @@ struct AwayTests {
 
   @Test("P-HAB-4 A WebSocket, an event stream, or a request under way is being there, for as long as it lasts")
   func following() async throws {
-    try await Meeting.hold([:]) {
+    try await TwoClients.hold([:]) {
       $0.awayTime = .seconds(1)
     } _: { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
@@ -67,22 +69,22 @@ struct AwayTests {
 
   @Test("P-HAB-4 After a restart a stored peer is away until its client is back, and the gateway's own never is")
   func restart() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       #expect(try await Self.sees(anna, away: false, by: bert) == [])
-      let place = try await anna.place.restarted()
+      let gateway = try await anna.gateway.restarted()
       do {
         #expect(try await Self.sees(anna, away: true, by: bert).count == 2)
-        let operators = try await place.client("operator")
+        let operators = try await gateway.client("operator")
         let peers = try await operators.get("/v1/peers").json["items"]?.list ?? []
         #expect(peers.filter { $0["isGateway"] == true }.compactMap { $0["awaySince"] } == [])
         _ = try await anna.client.get("/v1/peers")
         #expect(try await Self.sees(anna, away: false, by: bert) == [])
       } catch {
-        await place.close()
+        await gateway.close()
         throw error
       }
-      await place.close()
+      await gateway.close()
     }
   }
 }

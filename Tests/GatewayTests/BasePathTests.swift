@@ -21,7 +21,7 @@ struct BasePathTests {
   @Test("A base path that begins as the dashboard's own paths do is refused")
   func own() async throws {
     await #expect(throws: Problem.self) {
-      try await atPlace({ ($0.basePath, $0.dashboardFolder) = ("/app/x", Document.site) }) { _ in }
+      try await withGateway({ ($0.basePath, $0.dashboardFolder) = ("/app/x", Document.site) }) { _ in }
     }
   }
 
@@ -29,10 +29,10 @@ struct BasePathTests {
   @Test(
     "All that a client resolves has the path before it, whether requests come with it or not", arguments: ["/a/b", ""])
   func paths(_ prefix: String) async throws {
-    try await atPlace({ ($0.basePath, $0.dashboardFolder) = ("/a/b", Document.site) }) { place in
-      var anna = place.stranger
-      let ticket = try await place.gateway.makePairingTicket(role: "member")
-      #expect(ticket.localURL == "http://localhost:\(place.port)/a/b/#code=\(ticket.code)")
+    try await withGateway({ ($0.basePath, $0.dashboardFolder) = ("/a/b", Document.site) }) { gateway in
+      var anna = gateway.stranger
+      let ticket = try await gateway.running.makePairingTicket(role: "member")
+      #expect(ticket.localURL == "http://localhost:\(gateway.port)/a/b/#code=\(ticket.code)")
       #expect(ticket.url?.hasSuffix("/a/b/#code=\(ticket.code)") == true)
       let paired = try await anna.post("\(prefix)/v1/pairings", ["code": .text(ticket.code), "cookie": true])
       #expect(paired.status == 201 && paired["Location"]?.hasPrefix("/a/b/v1/clients/") == true)
@@ -64,8 +64,8 @@ struct BasePathTests {
 
   @Test("Its pages and its contract lead below the path")
   func pages() async throws {
-    try await atPlace({ ($0.basePath, $0.dashboardFolder) = ("/a/b", Document.site) }) { place in
-      let stranger = place.stranger
+    try await withGateway({ ($0.basePath, $0.dashboardFolder) = ("/a/b", Document.site) }) { gateway in
+      let stranger = gateway.stranger
       for path in ["/a/b", "/a/b?x=y"] {
         let moved = try await stranger.get(path)
         #expect(moved.status == 308 && moved["Location"] == path.replacing("/a/b", with: "/a/b/"))
@@ -86,12 +86,13 @@ struct BasePathTests {
   @Test(
     "What is sent to HTTPS is sent below the path, and HTTPS has a cookie of that path alone", arguments: ["/x", ""])
   func secure(_ prefix: String) async throws {
-    try await atPlace({ ($0.basePath, $0.isHTTPSOnly, $0.trustedProxies) = ("/x", true, ["127.0.0.1"]) }) { place in
+    try await withGateway({ ($0.basePath, $0.isHTTPSOnly, $0.trustedProxies) = ("/x", true, ["127.0.0.1"]) }) {
+      gateway in
       let headers = ["X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "http"]
-      let moved = try await place.stranger.get("\(prefix)/v1/gateway?a=b%20c", headers)
-      #expect(moved["Location"] == "https://127.0.0.1:\(place.port)/x/v1/gateway?a=b%20c")
-      let code = try await place.gateway.makePairingCode()
-      let paired = try await place.stranger.post(
+      let moved = try await gateway.stranger.get("\(prefix)/v1/gateway?a=b%20c", headers)
+      #expect(moved["Location"] == "https://127.0.0.1:\(gateway.port)/x/v1/gateway?a=b%20c")
+      let code = try await gateway.running.makePairingCode()
+      let paired = try await gateway.stranger.post(
         "\(prefix)/v1/pairings", ["code": .text(code), "cookie": true],
         ["X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https"])
       let cookie = try #require(paired["Set-Cookie"])

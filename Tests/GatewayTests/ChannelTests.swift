@@ -5,16 +5,16 @@ internal import Testing
 
 @Suite("A list is a channel of its changes", .timeLimit(.minutes(2)))
 struct ChannelTests {
-  private func seat(_ place: Place) async throws -> Asker {
-    let client = try await place.client()
+  private func side(_ gateway: TestGateway) async throws -> HTTPClient {
+    let client = try await gateway.client()
     _ = try await client.make("/v1/peers", ["displayName": "Anna"])
     return client
   }
 
   @Test("Changes after a position are given in order, and all things anew where it is not known")
   func since() async throws {
-    try await atPlace { place in
-      let anna = try await seat(place)
+    try await withGateway { gateway in
+      let anna = try await side(gateway)
       let start = try #require(try await anna.get("/v1/browsers").json["position"]?.text)
       let one = try await anna.make("/v1/browsers", ["serviceType": "chat"])
       _ = try await anna.delete(one["Location"] ?? "")
@@ -33,8 +33,8 @@ struct ChannelTests {
 
   @Test("Who asks for a part is told of that part only, and what leaves it is gone from there")
   func parts() async throws {
-    try await atPlace { place in
-      let anna = try await seat(place)
+    try await withGateway { gateway in
+      let anna = try await side(gateway)
       let session = try await anna.make("/v1/sessions")
       let path = session["Location"] ?? ""
       let list = "/v1/sessions?adhoc=chat"
@@ -55,8 +55,8 @@ struct ChannelTests {
 
   @Test("A request that waits is answered by the first change, or with none when its time is over")
   func waiting() async throws {
-    try await atPlace { place in
-      let (anna, bert) = (try await seat(place), try await seat(place))
+    try await withGateway { gateway in
+      let (anna, bert) = (try await side(gateway), try await side(gateway))
       let start = try #require(try await anna.get("/v1/browsers").json["position"]?.text)
       let nothing = try await anna.get("/v1/browsers?since=\(start)&wait=1").json
       #expect(nothing["changes"] == [] && nothing["recovered"] == true)
@@ -69,8 +69,8 @@ struct ChannelTests {
 
   @Test("A stream of events goes on where it was cut off, or begins anew where that is not known")
   func events() async throws {
-    try await atPlace { place in
-      let anna = try await seat(place)
+    try await withGateway { gateway in
+      let anna = try await side(gateway)
       let first = try await anna.follow("/v1/browsers")
       let snapshot = try #require(try await first.next())
       #expect(snapshot.name == "snapshot")
@@ -97,8 +97,8 @@ struct ChannelTests {
 
   @Test("A channel ends with what it is of")
   func endings() async throws {
-    try await atPlace { place in
-      let anna = try await seat(place)
+    try await withGateway { gateway in
+      let anna = try await side(gateway)
       let session = try await anna.make("/v1/sessions")
       let events = try await anna.follow("\(session["Location"] ?? "")/messages")
       #expect(try await events.next()?.name == "snapshot")

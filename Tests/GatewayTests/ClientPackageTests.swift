@@ -6,25 +6,25 @@ internal import Testing
 
 @Suite("The package of the JavaScript client")
 struct ClientPackageTests {
-  private let place = "/client/\(Gateway.version)"
+  private let path = "/client/\(Gateway.version)"
 
   @Test("Its files are below the version and below none, and not below another version")
   func versions() async throws {
-    try await atPlace({ $0.dashboardFolder = Document.site }) { place in
+    try await withGateway({ $0.dashboardFolder = Document.site }) { gateway in
       for file in ["vicinity.js", "session.js", "vicinity.d.ts", "package.json", "examples/chat.js"] {
-        let versioned = try await place.stranger.get("\(self.place)/\(file)")
+        let versioned = try await gateway.stranger.get("\(self.path)/\(file)")
         #expect(versioned.status == 200 && versioned["Cache-Control"] == "no-cache" && versioned["ETag"] != nil)
-        #expect(try await place.stranger.get("/client/\(file)").body == versioned.body)
-        #expect(try await place.stranger.get("/client/0.0.1/\(file)").status == 404)
+        #expect(try await gateway.stranger.get("/client/\(file)").body == versioned.body)
+        #expect(try await gateway.stranger.get("/client/0.0.1/\(file)").status == 404)
       }
-      #expect(try await place.stranger.get("/client/package.json").json["version"]?.text == Gateway.version)
+      #expect(try await gateway.stranger.get("/client/package.json").json["version"]?.text == Gateway.version)
     }
   }
 
   @Test("The archive unpacks to the files as they are served")
   func archive() async throws {
-    try await atPlace({ $0.dashboardFolder = Document.site }) { place in
-      let archive = try await place.stranger.get("\(self.place)/vicinity-client.tgz")
+    try await withGateway({ $0.dashboardFolder = Document.site }) { gateway in
+      let archive = try await gateway.stranger.get("\(self.path)/vicinity-client.tgz")
       #expect(archive["Content-Type"] == "application/gzip")
       let folder = FileManager.default.temporaryDirectory.appendingPathComponent("client-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -48,23 +48,23 @@ struct ClientPackageTests {
 
   @Test("The page shows the hash of each module, the examples and the types; below a base path, its own paths")
   func page() async throws {
-    try await atPlace({ ($0.basePath, $0.dashboardFolder) = ("/a", Document.site) }) { place in
-      let page = try await place.stranger.get("/a/docs/js")
+    try await withGateway({ ($0.basePath, $0.dashboardFolder) = ("/a", Document.site) }) { gateway in
+      let page = try await gateway.stranger.get("/a/docs/js")
       #expect(page["Content-Security-Policy"]?.hasPrefix("default-src 'none'; style-src 'self'") == true)
       #expect(!page.text.contains("<script") && page.text.contains("&lt;script type=&quot;importmap&quot;&gt;"))
       let package = try #require(ClientPackage(site: Folder.files(Document.site)))
       for file in package.modules {
-        let entry: Markup = "\("\"/a\(self.place)/\(file.path)\": \"\(file.integrity)\"")"
+        let entry: Markup = "\("\"/a\(self.path)/\(file.path)\": \"\(file.integrity)\"")"
         #expect(page.text.contains(entry.text))
       }
       for file in package.examples + package.types {
         let source: Markup = "<pre>\(file.text)</pre>"
         #expect(page.text.contains(source.text), "\(file.path)")
       }
-      #expect(try await place.stranger.get("/a/docs").text.contains("href=\"/a/docs/js\""))
+      #expect(try await gateway.stranger.get("/a/docs").text.contains("href=\"/a/docs/js\""))
     }
-    try await atPlace { place in
-      let missing = try await place.stranger.get("/docs/js")
+    try await withGateway { gateway in
+      let missing = try await gateway.stranger.get("/docs/js")
       #expect(missing.problem == "notFound")
     }
   }

@@ -9,26 +9,26 @@ struct CompressionTests {
 
   @Test("What is long goes out packed to who takes it, and says the same")
   func packed() async throws {
-    try await atPlace { place in
-      let plain = try await place.stranger.get("/openapi.json")
-      let packed = try await place.stranger.get("/openapi.json", takes)
+    try await withGateway { gateway in
+      let plain = try await gateway.stranger.get("/openapi.json")
+      let packed = try await gateway.stranger.get("/openapi.json", takes)
       #expect(plain["Content-Encoding"] == nil && packed["Content-Encoding"] == "gzip")
       #expect(packed["Vary"]?.contains("Accept-Encoding") == true && plain["Vary"] == packed["Vary"])
       #expect(packed.byteCount < plain.byteCount / 3 && packed.body == plain.body)
       for refusal in ["identity", "gzip;q=0", "br", "*;q=0", ""] {
-        let answer = try await place.stranger.get("/openapi.json", ["Accept-Encoding": refusal])
+        let answer = try await gateway.stranger.get("/openapi.json", ["Accept-Encoding": refusal])
         #expect(answer["Content-Encoding"] == nil && answer.body == plain.body, "\(refusal)")
       }
-      #expect(try await place.stranger.get("/docs", takes)["Content-Encoding"] == "gzip")
+      #expect(try await gateway.stranger.get("/docs", takes)["Content-Encoding"] == "gzip")
     }
   }
 
   @Test("Only what is looked at is packed")
   func made() async throws {
-    try await atPlace { place in
-      let code = try await place.gateway.makePairingCode(role: "member")
+    try await withGateway { gateway in
+      let code = try await gateway.running.makePairingCode(role: "member")
       let name = String(repeating: "n", count: 63)
-      let paired = try await place.stranger.post("/v1/pairings", ["code": .text(code), "name": .text(name)], takes)
+      let paired = try await gateway.stranger.post("/v1/pairings", ["code": .text(code), "name": .text(name)], takes)
       #expect(paired.status == 201 && paired["Content-Encoding"] == nil && paired.json["token"] != nil)
       // Long enough, and yet it is no answer of 200.
       let reply = Reply(201, .json([UInt8](repeating: 32, count: Compression.bytesMin)))
@@ -38,8 +38,8 @@ struct CompressionTests {
 
   @Test("A list goes out packed when it is long, and its tags mean one state, whichever way it came")
   func lists() async throws {
-    try await atPlace { place in
-      let admin = try await place.client("admin")
+    try await withGateway { gateway in
+      let admin = try await gateway.client("admin")
       let peer = try await admin.make("/v1/peers", ["displayName": "Anna"])
       #expect(try await admin.get("/v1/peers", takes)["Content-Encoding"] == nil)
       for number in 1...20 { _ = try await admin.make("/v1/peers", ["displayName": .text("Anna \(number)")]) }
@@ -61,8 +61,8 @@ struct CompressionTests {
 
   @Test("A change may name the state by the tag of what came packed")
   func changes() async throws {
-    try await atPlace { place in
-      let admin = try await place.client("admin")
+    try await withGateway { gateway in
+      let admin = try await gateway.client("admin")
       let peer = try await admin.make("/v1/peers", ["displayName": "Anna"]).id
       let session = try await admin.make("/v1/sessions", ["peer": .text(peer)])["Location"] ?? ""
       let letters = Array("abcdefghijklmnop")

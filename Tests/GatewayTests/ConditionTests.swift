@@ -13,21 +13,21 @@ struct ConditionTests {
 
   @Test("Every change and every removal of a thing is refused where If-Match means another state of it")
   func ifMatch() async throws {
-    try await atPlace { place in
-      let admin = try await place.client("admin")
-      let meeting = try await Meeting.near(at: place, ["resources": "ask"])
+    try await withGateway { gateway in
+      let admin = try await gateway.client("admin")
+      let meeting = try await TwoClients.near(at: gateway, ["resources": "ask"])
       let (anna, bert) = (meeting.anna, meeting.bert)
       let (client, path) = (anna.client, anna.path)
-      func first(_ list: String, _ asker: Asker? = nil) async throws -> String {
+      func first(_ list: String, _ asker: HTTPClient? = nil) async throws -> String {
         let item = try await (asker ?? client).wait(in: list) { _ in true }
         return "\(list.prefix { $0 != "?" })/\(item["id"]?.text ?? "")"
       }
-      var things: [String: (String, Asker)] = [:]
-      func make(_ list: String, _ body: JSON, by asker: Asker? = nil) async throws -> String {
+      var things: [String: (String, HTTPClient)] = [:]
+      func make(_ list: String, _ body: JSON, by asker: HTTPClient? = nil) async throws -> String {
         try await (asker ?? client).make(list, body)["Location"] ?? ""
       }
       things["/v1/pairing-codes/{code}"] = (try await make("/v1/pairing-codes", [:], by: admin), admin)
-      let guest = try await place.pair("member").json["client"]?.text ?? ""
+      let guest = try await gateway.pair("member").json["client"]?.text ?? ""
       things["/v1/clients/{client}"] = ("/v1/clients/\(guest)", admin)
       things["/v1/peers/{peer}"] = ("/v1/peers/\(anna.peer)", client)
       things["/v1/advertisers/{advertiser}"] = (try await make("/v1/advertisers", ["serviceType": "chat"]), client)
@@ -43,7 +43,7 @@ struct ConditionTests {
       things["/v1/sessions/{session}/streams/{stream}"] = (try await make("\(path)/streams", flow), client)
       things["/v1/sessions/{session}/resources/{resource}"] = (try await make("\(path)/resources", flow), client)
       // One who waits to be let in.
-      let cora = try await Meeting.Seat.taken(at: place, by: "Cora", ["trust": "ask"])
+      let cora = try await TwoClients.SessionClient.taken(at: gateway, by: "Cora", ["trust": "ask"])
       _ = (try await cora.call(bert), try await bert.call(cora))
       things["/v1/sessions/{session}/certificates/{decision}"] = (
         try await first("\(cora.path)/certificates", cora.client), cora.client
@@ -78,11 +78,11 @@ struct ConditionTests {
 
   @Test("A limit that passes by itself says when; one that somebody has to make room under says what, and no time")
   func retryAfter() async throws {
-    try await atPlace({ options in
+    try await withGateway({ options in
       options.limits.peersPerClient = 1
       options.limits.sessionsPerPeer = 1
-    }) { place in
-      let (chief, anna) = (try await place.client("operator"), try await place.client())
+    }) { gateway in
+      let (chief, anna) = (try await gateway.client("operator"), try await gateway.client())
       _ = try await anna.make("/v1/peers", ["displayName": "Anna"])
       _ = try await anna.make("/v1/sessions")
       for (path, body) in [("/v1/peers", ["displayName": "Bert"]), ("/v1/sessions", [:])] as [(String, JSON)] {
@@ -104,25 +104,25 @@ struct ConditionTests {
 
   @Test("HEAD of a list begins no stream of events, in whatever form it is asked for")
   func head() async throws {
-    try await atPlace { place in
-      let anna = try await place.client()
+    try await withGateway { gateway in
+      let anna = try await gateway.client()
       for path in ["/v1/peers", "/v1/events", "/v1/peers?limit=1"] {
         let head = try await anna.ask("HEAD", path, headers: ["Accept": "text/event-stream"])
         #expect(head.status == 200 && head["Content-Type"] == "text/event-stream" && head.body.isEmpty)
       }
-      let metrics = try await place.stranger.get("/metrics").text
+      let metrics = try await gateway.stranger.get("/metrics").text
       #expect(metrics.contains("\nvicinity_event_streams 0\n"))
     }
   }
 
   @Test("A page of another origin on the list may send what it needs, and read what it is told")
   func crossOrigin() async throws {
-    try await atPlace({ $0.origins = ["https://stage.example"] }) { place in
+    try await withGateway({ $0.origins = ["https://stage.example"] }) { gateway in
       let friend = ["Origin": "https://stage.example"]
       func words(_ text: String?) -> Set<String> {
         Set((text ?? "").split(separator: ",").map { $0.filter { $0 != " " } })
       }
-      let preflight = try await place.stranger.ask("OPTIONS", "/v1/peers", headers: friend)
+      let preflight = try await gateway.stranger.ask("OPTIONS", "/v1/peers", headers: friend)
       let allowed = words(preflight["Access-Control-Allow-Headers"])
       // Each header that the contract knows of a request, and those that carry it.
       var needed: Set = ["Authorization", "Content-Type", "Want-Repr-Digest"]
@@ -133,7 +133,7 @@ struct ConditionTests {
       }
       #expect(allowed.isSuperset(of: needed), "\(needed.subtracting(allowed))")
       let shown = words(
-        try await place.client().get("/v1/peers", friend)["Access-Control-Expose-Headers"])
+        try await gateway.client().get("/v1/peers", friend)["Access-Control-Expose-Headers"])
       #expect(
         shown.isSuperset(of: ["ETag", "Content-Range", "Location", "Repr-Digest", "Retry-After", "Upload-Offset"]))
     }

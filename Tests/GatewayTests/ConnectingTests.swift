@@ -6,13 +6,13 @@ internal import Testing
 @Suite("Programs that have a way of their own connect by data", .timeLimit(.minutes(3)), .serialized)
 struct ConnectingTests {
   private struct Side {
-    let client: Asker
+    let client: HTTPClient
     let peer: String
     let path: String
     let data: JSON
 
-    static func open(_ place: Place, _ name: String) async throws -> Side {
-      let client = try await place.client()
+    static func open(_ gateway: TestGateway, _ name: String) async throws -> Side {
+      let client = try await gateway.client()
       let peer = try await client.make("/v1/peers", ["displayName": .text(name)]).id
       let path = try await client.make("/v1/sessions")["Location"] ?? ""
       let data = try await client.get("\(path)/connection-data").json
@@ -31,9 +31,10 @@ struct ConnectingTests {
   }
 
   private func atPlaces(_ test: (Side, Side) async throws -> Void) async throws {
-    try await atPlace { here in
+    try await withGateway { here in
       // Neither looks for the other.
-      try await atPlace { there in try await test(try await Side.open(here, "Anna"), try await Side.open(there, "Bert"))
+      try await withGateway { there in
+        try await test(try await Side.open(here, "Anna"), try await Side.open(there, "Bert"))
       }
     }
   }

@@ -154,12 +154,12 @@ struct ContractTests {
 
   @Test("The document is served as JSON and as a page, and each problem has a page")
   func pages() async throws {
-    try await atPlace { place in
-      let json = try await place.stranger.get("/openapi.json")
+    try await withGateway { gateway in
+      let json = try await gateway.stranger.get("/openapi.json")
       #expect(json.json == document.json)
       let tag = try #require(json["ETag"])
-      #expect(try await place.stranger.get("/openapi.json", ["If-None-Match": tag]).status == 304)
-      let page = try await place.stranger.get("/docs")
+      #expect(try await gateway.stranger.get("/openapi.json", ["If-None-Match": tag]).status == 304)
+      let page = try await gateway.stranger.get("/docs")
       #expect(page["Content-Security-Policy"]?.hasPrefix("default-src 'none'; style-src 'self'") == true)
       for operation in document.operations {
         #expect(page.text.contains("id=\"\(operation.json["operationId"]?.text ?? "?")\""))
@@ -172,13 +172,13 @@ struct ContractTests {
       }
       #expect(page.text.contains("&quot;position&quot;: &quot;kq2lm5xw.17&quot;"))
       #expect(!page.text.contains("<script") && !page.text.contains("style="))
-      #expect(try await place.stranger.get("/docs/style.css")["Content-Type"]?.hasPrefix("text/css") == true)
+      #expect(try await gateway.stranger.get("/docs/style.css")["Content-Type"]?.hasPrefix("text/css") == true)
       for kind in Problem.Kind.allCases {
-        #expect(try await place.stranger.get("/problems/\(kind.rawValue)").text.contains(kind.explanation))
-        let page = try await place.stranger.get("/problems/\(kind.rawValue)", ["Accept": "text/html"])
+        #expect(try await gateway.stranger.get("/problems/\(kind.rawValue)").text.contains(kind.explanation))
+        let page = try await gateway.stranger.get("/problems/\(kind.rawValue)", ["Accept": "text/html"])
         #expect(page["Content-Type"]?.hasPrefix("text/html") == true && page.text.contains("<h1>"))
       }
-      #expect(try await place.stranger.get("/problems/none").problem == "notFound")
+      #expect(try await gateway.stranger.get("/problems/none").problem == "notFound")
     }
   }
 

@@ -8,11 +8,11 @@ struct CrowdTests {
   private static let size = 12
 
   private static func crowd(
-    at place: Place, of size: Int = size
-  ) async throws -> [(client: Asker, path: String)] {
-    var crowd: [(client: Asker, path: String)] = []
+    at gateway: TestGateway, of size: Int = size
+  ) async throws -> [(client: HTTPClient, path: String)] {
+    var crowd: [(client: HTTPClient, path: String)] = []
     for number in 0..<size {
-      let client = try await place.client()
+      let client = try await gateway.client()
       let peer = try await client.make("/v1/peers", ["displayName": .text("Peer \(number)")]).id
       let session = try await client.make(
         "/v1/sessions", ["peer": .text(peer), "adhoc": "crowd", "history": ["keep": "memory"]]
@@ -29,10 +29,10 @@ struct CrowdTests {
   @Test func `the JSON of a member is written once for each of its states, and all who see it share its bytes`()
     async throws
   {
-    try await atPlace { place in
-      _ = try await Self.crowd(at: place)
+    try await withGateway { gateway in
+      _ = try await Self.crowd(at: gateway)
       let found = try #require(
-        await place.gateway.answer { core in
+        await gateway.running.answer { core in
           (
             core.memberCache.madeCount,
             core.sessions.values.flatMap { session in
@@ -48,10 +48,10 @@ struct CrowdTests {
   }
 
   @Test func `a session is published once for all that join it at once`() async throws {
-    try await atPlace { place in
-      let crowd = try await Self.crowd(at: place)
-      let before = try #require(await place.gateway.answer { $0.sessionList.offset })
-      let client = try await place.client()
+    try await withGateway { gateway in
+      let crowd = try await Self.crowd(at: gateway)
+      let before = try #require(await gateway.running.answer { $0.sessionList.offset })
+      let client = try await gateway.client()
       let peer = try await client.make("/v1/peers", ["displayName": "Late"]).id
       let session = try await client.make("/v1/sessions", ["peer": .text(peer), "adhoc": "crowd"]).id
       for (client, path) in crowd {
@@ -61,15 +61,15 @@ struct CrowdTests {
       _ = try await client.wait(in: "/v1/sessions") {
         $0["id"] == .text(session) && $0["connected"] == .number(Self.size)
       }
-      let after = try #require(await place.gateway.answer { $0.sessionList.offset })
+      let after = try #require(await gateway.running.answer { $0.sessionList.offset })
       // Once for each of those that were there, and for the new one a few times, not once for each of them.
       #expect(after - before <= UInt64(Self.size + 4), "\(after - before)")
     }
   }
 
   @Test func `a message to all is one text, whose bytes all who receive it share`() async throws {
-    try await atPlace { place in
-      let crowd = try await Self.crowd(at: place)
+    try await withGateway { gateway in
+      let crowd = try await Self.crowd(at: gateway)
       let sent = try await crowd[0].client.ask("POST", "\(crowd[0].path)/messages", Array("hello all".utf8))
       #expect(sent.status == 201)
       var ids: Set<String> = []
@@ -78,7 +78,7 @@ struct CrowdTests {
       }
       let id = try #require(ids.first)
       let found = try #require(
-        await place.gateway.answer { core in
+        await gateway.running.answer { core in
           core.sessions.values.compactMap { $0.messages[id] }.map { item in
             item.bytes.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
           }
@@ -89,9 +89,10 @@ struct CrowdTests {
   }
 
   @Test func `whoever is admitted by the rule of several sessions has one entry in the audit`() async throws {
-    try await atPlace { place in
-      _ = try await Self.crowd(at: place)
-      let entries = try await place.client("operator").get("/v1/audit?by=rule&deed=accepted").json["items"]?.list ?? []
+    try await withGateway { gateway in
+      _ = try await Self.crowd(at: gateway)
+      let entries =
+        try await gateway.client("operator").get("/v1/audit?by=rule&deed=accepted").json["items"]?.list ?? []
       #expect(entries.count == Self.size)
       #expect(Set(entries.compactMap { $0["peer"]?.text }).count == Self.size)
     }
@@ -100,10 +101,10 @@ struct CrowdTests {
   @Test func `a change of more than sixteen members and sessions is one event, which all their clients see`()
     async throws
   {
-    try await atPlace { place in
-      let crowd = try await Self.crowd(at: place, of: 20)
-      let before = try #require(await place.gateway.answer { $0.eventList.offset })
-      let client = try await place.client()
+    try await withGateway { gateway in
+      let crowd = try await Self.crowd(at: gateway, of: 20)
+      let before = try #require(await gateway.running.answer { $0.eventList.offset })
+      let client = try await gateway.client()
       let peer = try await client.make("/v1/peers", ["displayName": "Late"]).id
       let session = try await client.make("/v1/sessions", ["peer": .text(peer), "adhoc": "crowd"]).id
       for (client, path) in crowd {
@@ -114,8 +115,8 @@ struct CrowdTests {
       }
       #expect(event["about"]?.text?.hasSuffix("/members/\(session)") == true)
       #expect(try await crowd[9].client.get("/v1/events").json["items"]?.list?.contains(event) == true)
-      #expect(try await place.client().get("/v1/events").json["items"]?.list?.contains(event) == false)
-      let after = try #require(await place.gateway.answer { $0.eventList.offset })
+      #expect(try await gateway.client().get("/v1/events").json["items"]?.list?.contains(event) == false)
+      let after = try #require(await gateway.running.answer { $0.eventList.offset })
       // Its peer, its session, and a few for both states of all pairs: not one for each of them.
       #expect(after - before <= 24, "\(after - before)")
     }

@@ -6,31 +6,32 @@ internal import Testing
 
 @Suite("Unreliable messages are a channel of their own", .timeLimit(.minutes(3)), .serialized)
 struct DatagramTests {
-  private func post(_ text: String, from seat: Meeting.Seat, _ query: String = "mode=unreliable") async throws -> Answer
+  private func post(_ text: String, from side: TwoClients.SessionClient, _ query: String = "mode=unreliable")
+    async throws -> Answer
   {
-    try await seat.client.ask("POST", "\(seat.path)/messages?\(query)", Array(text.utf8), type: "text/plain")
+    try await side.client.ask("POST", "\(side.path)/messages?\(query)", Array(text.utf8), type: "text/plain")
   }
 
   /// A gateway stores nothing meanwhile.
-  private func holdingUp(_ places: [Place], _ body: () async throws -> Void) async throws {
-    guard let place = places.first else { return try await body() }
-    let store = try #require(await place.gateway.sessionStore).writer
+  private func holdingUp(_ gateways: [TestGateway], _ body: () async throws -> Void) async throws {
+    guard let gateway = gateways.first else { return try await body() }
+    let store = try #require(await gateway.running.sessionStore).writer
     try await Standstill.hold(on: { stand in try await store.perform { _ in stand() } }) {
-      try await holdingUp(Array(places.dropFirst()), body)
+      try await holdingUp(Array(gateways.dropFirst()), body)
     }
   }
 
   @Test("P-MSG-4 Unreliable messages of a durable session wait for no commit, and are never in its history")
   func waitForNoCommit() async throws {
-    try await Meeting.hold(["history": ["keep": "durable"]]) { meeting in
+    try await TwoClients.hold(["history": ["keep": "durable"]]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let (datagrams, number) = try await anna.follow("datagrams")
       let (messages, other) = try await anna.follow("messages")
       try await withThrowingTaskGroup(of: Int.self) { group in
-        try await holdingUp([anna.place, bert.place]) {
+        try await holdingUp([anna.gateway, bert.gateway]) {
           // Reliable ones wait on both sides, and so do those who post them.
-          for seat in [anna, bert] {
-            for _ in 0..<8 { group.addTask { try await post("waits", from: seat, "").status } }
+          for side in [anna, bert] {
+            for _ in 0..<8 { group.addTask { try await post("waits", from: side, "").status } }
           }
           for count in 1...20 {
             let sent = try await post("at once \(count)", from: bert)
@@ -43,9 +44,9 @@ struct DatagramTests {
       }
       _ = try await post("kept", from: bert, "")
       while try await messages.change(of: other)["put"]?["body"] != "kept" {}
-      for seat in [anna, bert] {
-        #expect(try await seat.client.get("\(seat.path)/messages?mode=unreliable").ids == [])
-        #expect(try await seat.client.get("\(seat.path)/datagrams").ids == [])
+      for side in [anna, bert] {
+        #expect(try await side.client.get("\(side.path)/messages?mode=unreliable").ids == [])
+        #expect(try await side.client.get("\(side.path)/datagrams").ids == [])
       }
       let named = try await anna.client.ask("PUT", "\(anna.path)/messages/x?mode=unreliable", [1])
       #expect(named.status == 400 && named.json["field"] == "mode")
@@ -54,8 +55,8 @@ struct DatagramTests {
 
   @Test("P-MSG-4 A client that is behind in unreliable messages loses the oldest and is told how many, in every form")
   func dropped() async throws {
-    try await atPlace { place in
-      let meeting = try await Meeting.near(at: place)
+    try await withGateway { gateway in
+      let meeting = try await TwoClients.near(at: gateway)
       let (anna, bert) = (meeting.anna, meeting.bert)
       let path = "\(anna.path)/datagrams"
       let before = try await anna.client.position(of: path)
@@ -91,7 +92,7 @@ struct DatagramTests {
       for (follower, number) in [(talk, ok?["number"]), (fresh, number)] {
         #expect(try await follower.change(of: number)["put"]?["body"] == "new")
       }
-      let metrics = try await place.stranger.get("/metrics").text
+      let metrics = try await gateway.stranger.get("/metrics").text
       let count = metrics.split(separator: "\n").first { $0.hasPrefix("vicinity_messages_dropped_total ") }
       let total = count?.split(separator: " ").last.flatMap { Int($0) } ?? 0
       #expect(total >= 132 && total % 44 == 0, "\(count ?? "none")")

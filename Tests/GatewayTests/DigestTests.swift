@@ -13,7 +13,7 @@ struct DigestTests {
 
   @Test("What has come is told with its digest, whole and in part")
   func download() async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
       let made = try await anna.client.make("\(anna.path)/resources", ["name": "hello", "to": .text(bert.peer)])
       #expect(try await anna.client.ask("PUT", made.json["content"]?.text ?? "", hello).status == 200)
@@ -31,7 +31,7 @@ struct DigestTests {
 
   @Test("Who wants the digest of what is large gets it with the first answer")
   func wanted() async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
       let bytes = [UInt8](repeating: 7, count: 9 << 20)
       let made = try await anna.client.make("\(anna.path)/resources", ["name": "large", "to": .text(bert.peer)])
@@ -49,7 +49,7 @@ struct DigestTests {
 
   @Test("An upload that tells its digest is held to it, and can be done anew")
   func upload() async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
       let made = try await anna.client.make("\(anna.path)/resources", ["name": "hello", "to": .text(bert.peer)])
       let content = made.json["content"]?.text ?? ""
@@ -70,17 +70,17 @@ struct DigestTests {
 
   @Test("An upload whose first part the disk has changed during a restart is refused at its end, and is taken anew")
   func damagedUpload() async throws {
-    var meeting = try await Meeting.begin(["resources": "accept"])
+    var meeting = try await TwoClients.begin(["resources": "accept"])
     let (anna, bert) = (meeting.anna, meeting.bert)
     let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
-    let (sending, client) = ("\(bert.place.folder)/sending", bert.client)
+    let (sending, client) = ("\(bert.gateway.folder)/sending", bert.client)
     func restart(_ meanwhile: () throws -> Void = {}) async throws {
-      let place = try await meeting.bert.place.restarted(meanwhile)
-      meeting.bert = Meeting.Seat(place: place, client: client, peer: bert.peer, session: bert.session)
+      let gateway = try await meeting.bert.gateway.restarted(meanwhile)
+      meeting.bert = TwoClients.SessionClient(gateway: gateway, client: client, peer: bert.peer, session: bert.session)
       _ = try await client.wait(in: "\(bert.path)/members", "state", "connected")
     }
     /// In three runs of the gateway, with a byte changed before the last one.
-    func send(_ name: String, changing place: UInt64?) async throws -> (answer: Answer, content: String) {
+    func send(_ name: String, changing offset: UInt64?) async throws -> (answer: Answer, content: String) {
       let made = try await client.make("\(bert.path)/resources", ["name": .text(name), "to": .text(anna.peer)])
       let content = made.json["content"]?.text ?? ""
       func append(_ range: Range<Int>, isLast: Bool = false) async throws -> Answer {
@@ -93,11 +93,11 @@ struct DigestTests {
       try await restart()
       #expect(try await append(100_001..<200_000).status == 204)
       try await restart {
-        guard let place else { return }
+        guard let offset else { return }
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: sending).first)
         let file = try FileHandle(forUpdating: URL(filePath: "\(sending)/\(name)"))
-        try file.seek(toOffset: place)
-        try file.write(contentsOf: [bytes[Int(place)] ^ 1])
+        try file.seek(toOffset: offset)
+        try file.write(contentsOf: [bytes[Int(offset)] ^ 1])
         try file.close()
       }
       return (try await append(200_000..<300_000, isLast: true), content)
@@ -111,12 +111,12 @@ struct DigestTests {
 
     #expect(try await send("sound", changing: nil).answer.status == 200)
     try await arrives("sound")
-    for place: UInt64 in [5, 100_000, 100_001, 199_999] {
-      let (answer, content) = try await send("at \(place)", changing: place)
+    for offset: UInt64 in [5, 100_000, 100_001, 199_999] {
+      let (answer, content) = try await send("at \(offset)", changing: offset)
       #expect(answer.status == 409 && answer.json["rule"] == "damaged" && answer["Upload-Offset"] == "0")
       #expect(try await client.ask("HEAD", content)["Upload-Offset"] == "0")
       #expect(try await client.ask("PUT", content, bytes).status == 200)
-      try await arrives("at \(place)")
+      try await arrives("at \(offset)")
     }
     let event = try await client.wait(in: "/v1/events", "event", "resourceDamaged")
     #expect(event["name"] == "at 199999")
@@ -136,9 +136,9 @@ struct DigestTests {
     }
     let whole = digest(bytes, in: bytes.count)
     for size in [1, 1_000, 16_383, 16_384, 16_385, 40_000] { #expect(digest(bytes, in: size) == whole, "\(size)") }
-    for place in [0, 16_383, 16_384, 99_999] {
+    for offset in [0, 16_383, 16_384, 99_999] {
       var other = bytes
-      other[place] ^= 1
+      other[offset] ^= 1
       #expect(digest(other, in: 5_000) != whole)
     }
     #expect(digest(Array(bytes.dropLast()), in: 5_000) != whole)
@@ -146,7 +146,7 @@ struct DigestTests {
 
   @Test("What the disk has made something else of is told to nobody after a start, and who looks after it learns of it")
   func damaged() async throws {
-    var meeting = try await Meeting.begin(["resources": "accept"])
+    var meeting = try await TwoClients.begin(["resources": "accept"])
     let bert = meeting.bert
     func send(_ name: String, _ text: String) async throws {
       let made = try await bert.client.make(
@@ -163,13 +163,13 @@ struct DigestTests {
     #expect(try await client.get(content).body == hello)
     let other = try await came("other")["content"]?.text ?? ""
 
-    let folder = "\(anna.place.folder)/received/\(anna.session)"
-    let place = try await anna.place.restarted {
+    let folder = "\(anna.gateway.folder)/received/\(anna.session)"
+    let gateway = try await anna.gateway.restarted {
       let file = try #require(
         try FileManager.default.contentsOfDirectory(atPath: folder).first { $0.contains("hello") })
       try Data("Hallo\n".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(file)"))
     }
-    meeting.anna = Meeting.Seat(place: place, client: client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(gateway: gateway, client: client, peer: anna.peer, session: anna.session)
     for _ in 1...2 {
       let answer = try await client.get(content)
       #expect(answer.status == 500 && answer.json["rule"] == "damaged" && answer["ETag"] == nil, "\(answer.text)")

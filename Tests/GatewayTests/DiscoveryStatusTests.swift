@@ -7,7 +7,7 @@ internal import Testing
 struct DiscoveryStatusTests {
   @Test("P-SES-1 Each change of a member is told once and in order, by REST and by WebSocket")
   func states() async throws {
-    try await Circle.hold { circle in
+    try await ThreeClients.hold { circle in
       let (anna, bert) = (circle.anna, circle.bert)
       let (talk, number) = try await anna.follow("members")
       try await anna.connect(with: bert)
@@ -16,7 +16,7 @@ struct DiscoveryStatusTests {
       var states: [JSON?] = []
       while states.last != "notConnected" { states.append(try await talk.change(of: number)["put"]?["state"]) }
       #expect(states == ["connecting", "connected", "notConnected"])
-      let told = try await anna.happenings(["connecting", "connected", "notConnected"])
+      let told = try await anna.sessionEvents(["connecting", "connected", "notConnected"])
       #expect(told.map { $0["event"] } == states)
       #expect(told.allSatisfy { $0["displayName"] == "Bert" })
     }
@@ -24,16 +24,16 @@ struct DiscoveryStatusTests {
 
   @Test("P-SES-2 P-SES-4 Whom any member invites is connected with all, and all hear at once that one leaves")
   func members() async throws {
-    try await Circle.hold { circle in
+    try await ThreeClients.hold { circle in
       try await circle.gather()
-      for seat in circle.all {
-        let answer = try await seat.client.get("\(seat.path)/members?state=connected")
+      for side in circle.all {
+        let answer = try await side.client.get("\(side.path)/members?state=connected")
         #expect(answer.ids.count == 2, "\(answer.text)")
       }
       let begun = ContinuousClock.now
       #expect(try await circle.cora.client.delete(circle.cora.path).status == 204)
-      for seat in [circle.anna, circle.bert] {
-        #expect(try await seat.sees(circle.cora, "notConnected")["reason"] == "left")
+      for side in [circle.anna, circle.bert] {
+        #expect(try await side.sees(circle.cora, "notConnected")["reason"] == "left")
       }
       // Who is lost and not leaving is given up after longer than that.
       #expect(ContinuousClock.now - begun < .seconds(5))
@@ -44,7 +44,7 @@ struct DiscoveryStatusTests {
 
   @Test("P-SES-3 Those who are connected are those last told as connected, after each who comes and goes")
   func connected() async throws {
-    try await Circle.hold { circle in
+    try await ThreeClients.hold { circle in
       let anna = circle.anna
       let (talk, number) = try await anna.follow("members")
       var told: [String: JSON] = [:]
@@ -73,7 +73,7 @@ struct DiscoveryStatusTests {
 
   @Test("P-SES-5 A peer is in two sessions with the same one and with another, each on its own")
   func several() async throws {
-    try await Circle.hold { circle in
+    try await ThreeClients.hold { circle in
       let (anna, bert, cora) = (circle.anna, circle.bert, circle.cora)
       var (hers, his) = (anna, bert)
       hers.session = try await anna.client.make("/v1/sessions").id
@@ -82,16 +82,16 @@ struct DiscoveryStatusTests {
       try await hers.connect(with: his)
       try await hers.connect(with: cora)
       _ = try await his.sees(cora, "connected")
-      for (seat, word) in [(anna, "one"), (hers, "two")] {
-        #expect(try await seat.client.ask("POST", "\(seat.path)/messages", Array(word.utf8)).status == 201)
+      for (side, word) in [(anna, "one"), (hers, "two")] {
+        #expect(try await side.client.ask("POST", "\(side.path)/messages", Array(word.utf8)).status == 201)
       }
-      for (seat, word) in [(bert, "one"), (his, "two"), (cora, "two")] as [(Meeting.Seat, JSON)] {
-        _ = try await seat.client.wait(in: "\(seat.path)/messages", "body", word)
-        #expect(try await seat.client.get("\(seat.path)/messages").ids.count == 1)
+      for (side, word) in [(bert, "one"), (his, "two"), (cora, "two")] as [(TwoClients.SessionClient, JSON)] {
+        _ = try await side.client.wait(in: "\(side.path)/messages", "body", word)
+        #expect(try await side.client.get("\(side.path)/messages").ids.count == 1)
       }
       #expect(try await bert.client.get("\(bert.path)/members").ids.count == 1)
       #expect(try await anna.client.delete(hers.path).status == 204)
-      for seat in [his, cora] { #expect(try await seat.sees(anna, "notConnected")["reason"] == "left") }
+      for side in [his, cora] { #expect(try await side.sees(anna, "notConnected")["reason"] == "left") }
       _ = try await anna.client.ask("POST", "\(anna.path)/messages", Array("still one".utf8))
       _ = try await bert.client.wait(in: "\(bert.path)/messages", "body", "still one")
       _ = try await bert.sees(anna, "connected")
@@ -100,15 +100,15 @@ struct DiscoveryStatusTests {
 
   @Test("P-SES-7 Who asks for it meets all others by itself, each pair once, however invitations cross")
   func adhoc() async throws {
-    try await Circle.hold { circle in
-      var seats = circle.all
-      for seat in circle.all { seats.append(try await .taken(at: seat.place, by: "Friend of \(seat.session)")) }
+    try await ThreeClients.hold { circle in
+      var sides = circle.all
+      for side in circle.all { sides.append(try await .taken(at: side.gateway, by: "Friend of \(side.session)")) }
       try await withThrowingTaskGroup(of: Answer.self) { group in
-        for seat in seats { group.addTask { try await seat.client.patch(seat.path, ["adhoc": "chat"]) } }
+        for side in sides { group.addTask { try await side.client.patch(side.path, ["adhoc": "chat"]) } }
         for try await answer in group { #expect(answer.json["adhoc"] == "chat", "\(answer.text)") }
       }
-      for seat in seats {
-        for other in seats where other.peer != seat.peer { _ = try await seat.sees(other, "connected") }
+      for side in sides {
+        for other in sides where other.peer != side.peer { _ = try await side.sees(other, "connected") }
       }
       // Who invites whom it is connected with is answered so, and nothing is made anew or cut off.
       let (anna, bert) = (circle.anna, circle.bert)
@@ -119,17 +119,17 @@ struct DiscoveryStatusTests {
       }
       #expect(ended["state"] == "accepted", "\(ended.line)")
       #expect(try await anna.client.get("/v1/invitations").ids == [])
-      for seat in seats {
-        #expect(try await seat.happenings(["connected"]).count == seats.count - 1)
-        #expect(try await seat.happenings(["notConnected"]) == [])
-        #expect(try await seat.client.get("\(seat.path)/members").ids.count == seats.count - 1)
+      for side in sides {
+        #expect(try await side.sessionEvents(["connected"]).count == sides.count - 1)
+        #expect(try await side.sessionEvents(["notConnected"]) == [])
+        #expect(try await side.client.get("\(side.path)/members").ids.count == sides.count - 1)
       }
     }
   }
 
   @Test("P-SEC-1 None and required do not connect, and both clients are told why; every other pair does")
   func encryption() async throws {
-    try await Circle.hold { circle in
+    try await ThreeClients.hold { circle in
       let words = ["none", "optional", "required"]
       for (one, other) in words.flatMap({ one in words.map { (one, $0) } }) {
         var (anna, bert) = (circle.anna, circle.bert)
@@ -137,15 +137,15 @@ struct DiscoveryStatusTests {
         bert.session = try await bert.client.make("/v1/sessions", ["encryption": .text(other)]).id
         let (hers, his) = (try await anna.call(bert), try await bert.call(anna))
         let fits = Set([one, other]) != ["none", "required"]
-        for (seat, call) in [(anna, hers), (bert, his)] {
-          let ended = try await seat.end(of: call)
+        for (side, call) in [(anna, hers), (bert, his)] {
+          let ended = try await side.end(of: call)
           #expect(ended["state"] == (fits ? "connected" : "failed"), "\(one) and \(other): \(ended.line)")
           if fits { continue }
           let detail = ended["problem"]?["detail"]?.text ?? ""
           #expect(detail.contains("one side requires encryption and the other has none"), "\(ended.line)")
-          #expect(try await seat.client.get("\(seat.path)/members?state=connected").ids == [])
+          #expect(try await side.client.get("\(side.path)/members?state=connected").ids == [])
         }
-        for seat in [anna, bert] { #expect(try await seat.client.delete(seat.path).status == 204) }
+        for side in [anna, bert] { #expect(try await side.client.delete(side.path).status == 204) }
       }
     }
   }

@@ -7,12 +7,12 @@ internal import Testing
 struct DiskUseTests {
   private static let bytesMax = 100_000
 
-  private func hold(_ wishes: JSON, _ test: (Meeting) async throws -> Void) async throws {
-    try await Meeting.hold(wishes, { $0.limits.resourceBytesPerClient = Self.bytesMax }, test)
+  private func hold(_ wishes: JSON, _ test: (TwoClients) async throws -> Void) async throws {
+    try await TwoClients.hold(wishes, { $0.limits.resourceBytesPerClient = Self.bytesMax }, test)
   }
 
-  private func taken(_ seat: Meeting.Seat) async throws -> JSON? {
-    try await seat.client.get("/v1/gateway").json["client"]?["resourceBytes"]
+  private func taken(_ side: TwoClients.SessionClient) async throws -> JSON? {
+    try await side.client.get("/v1/gateway").json["client"]?["resourceBytes"]
   }
 
   private func expectNoRoom(_ answer: Answer, _ where: SourceLocation = #_sourceLocation) {
@@ -66,7 +66,7 @@ struct DiskUseTests {
 
   @Test("What others send is taken as far as there is room, and counts after a restart, too")
   func received() async throws {
-    var meeting = try await Meeting.begin(["resources": "ask"]) { $0.limits.resourceBytesPerClient = Self.bytesMax }
+    var meeting = try await TwoClients.begin(["resources": "ask"]) { $0.limits.resourceBytesPerClient = Self.bytesMax }
     let bert = meeting.bert
     func send(_ name: String, _ count: Int) async throws {
       let made = try await bert.client.make(
@@ -83,8 +83,8 @@ struct DiskUseTests {
     #expect(try await taken(meeting.anna) == 0)
     #expect(try await answer("first").status == 200)
     _ = try await meeting.anna.client.wait(in: "\(meeting.anna.path)/resources", "state", "complete")
-    meeting.anna = Meeting.Seat(
-      place: try await meeting.anna.place.restarted(), client: meeting.anna.client, peer: meeting.anna.peer,
+    meeting.anna = TwoClients.SessionClient(
+      gateway: try await meeting.anna.gateway.restarted(), client: meeting.anna.client, peer: meeting.anna.peer,
       session: meeting.anna.session)
     #expect(try await taken(meeting.anna) == 70_000)
     _ = try await bert.client.wait(in: "\(bert.path)/members", "state", "connected")

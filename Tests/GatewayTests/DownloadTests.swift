@@ -8,7 +8,7 @@ struct DownloadTests {
   private static let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
   /// Where Bert has what Anna sent, and where she uploaded it.
-  private func send(_ meeting: Meeting) async throws -> (had: String, sent: String) {
+  private func send(_ meeting: TwoClients) async throws -> (had: String, sent: String) {
     let (anna, bert) = (meeting.anna, meeting.bert)
     let made = try await anna.client.make("\(anna.path)/resources", ["name": "x.bin", "to": .text(bert.peer)])
     let sent = made.json["content"]?.text ?? ""
@@ -17,13 +17,13 @@ struct DownloadTests {
     return (came["content"]?.text ?? "", sent)
   }
 
-  private func atMeeting(_ test: (Meeting) async throws -> Void) async throws {
-    try await atPlace { place in try await test(try await Meeting.near(at: place, ["resources": "accept"])) }
+  private func withTwoClients(_ test: (TwoClients) async throws -> Void) async throws {
+    try await withGateway { gateway in try await test(try await TwoClients.near(at: gateway, ["resources": "accept"])) }
   }
 
   @Test("If-Range gives the part of what one has, and the whole of anything else")
   func ifRange() async throws {
-    try await atMeeting { meeting in
+    try await withTwoClients { meeting in
       let (content, client) = (try await send(meeting).had, meeting.bert.client)
       let tag = try #require(try await client.get(content)["ETag"])
       func ask(_ condition: String) async throws -> Answer {
@@ -42,7 +42,7 @@ struct DownloadTests {
 
   @Test("Of several ranges, or of what is none, the whole is given; of bytes that are not there, how many are")
   func ranges() async throws {
-    try await atMeeting { meeting in
+    try await withTwoClients { meeting in
       let (content, client) = (try await send(meeting).had, meeting.bert.client)
       for range in ["bytes=0-1,5-6", "bytes=9-1", "bytes=a-b", "bytes=1", "lines=0-1", "bytes=--1"] {
         let whole = try await client.get(content, ["Range": range])
@@ -67,7 +67,7 @@ struct DownloadTests {
 
   @Test("Who has lost the last answer to an upload learns by HEAD that all of it came")
   func uploaded() async throws {
-    try await atMeeting { meeting in
+    try await withTwoClients { meeting in
       let anna = meeting.anna
       let made = try await anna.client.make(
         "\(anna.path)/resources", ["name": "cut", "to": .text(meeting.bert.peer), "size": 1_000])
@@ -86,7 +86,7 @@ struct DownloadTests {
 
   @Test("Numbers that are too large are refused, or are as good as the largest, and the gateway goes on")
   func largeNumbers() async throws {
-    try await atMeeting { meeting in
+    try await withTwoClients { meeting in
       let anna = meeting.anna
       // c and a number, as cursors are.
       for number in ["9223372036854775807", "9223372036854775808", "18446744073709551615", "-1"] {

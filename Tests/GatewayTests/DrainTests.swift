@@ -9,8 +9,8 @@ internal import Testing
 struct DrainTests {
   @Test("It is not ready, nobody connects, followers are at their end, and an upload under way ends well")
   func draining() async throws {
-    let place = try await Place.open()
-    let client = try await place.client()
+    let gateway = try await TestGateway.open()
+    let client = try await gateway.client()
     let peer = try await client.make("/v1/peers", ["displayName": "Anna"]).id
     let talk = try await Talk.connected(client)
     let events = try await client.follow("/v1/peers")
@@ -25,9 +25,9 @@ struct DrainTests {
     #expect(try kept.readAnswer(to: "GET").text == "ready\n")
     var numbers = ""
     while !(numbers.contains("vicinity_long_polls 1") && numbers.contains("vicinity_http_requests_in_flight 4")) {
-      numbers = try await place.stranger.get("/metrics").text
+      numbers = try await gateway.stranger.get("/metrics").text
     }
-    async let drained: Void = place.gateway.drain(within: .seconds(60))
+    async let drained: Void = gateway.running.drain(within: .seconds(60))
     #expect(try await talk.closing() == 1012)
     while try await events.next() != nil {}
     #expect(try await news.json["changes"] == [])
@@ -35,25 +35,25 @@ struct DrainTests {
     let readiness = try await onThread { try kept.readAnswer(to: "GET") }
     #expect(readiness.status == 503 && readiness["Connection"] == "close" && readiness.problem == "unavailable")
     await #expect(throws: Line.Broken.self) { try await client.get("/healthz") }
-    #expect(await place.gateway.workUnderWay == 1)
+    #expect(await gateway.running.workUnderWay == 1)
     try line.write(body)
     #expect(try await onThread { try line.readAnswer(to: "POST") }.status == 201)
     await drained
-    await place.close()
+    await gateway.close()
     withExtendedLifetime(peer) {}
   }
 
   @Test("What is under way is cut off once its time is over")
   func impatient() async throws {
-    let place = try await Place.open()
-    let client = try await place.client()
+    let gateway = try await TestGateway.open()
+    let client = try await gateway.client()
     let line = try client.line()
     try line.write(client.head("POST", "/v1/peers", 100, "application/json", [:]))
-    while await place.gateway.workUnderWay == 0 {}
-    await place.gateway.drain(within: .milliseconds(200))
-    #expect(await place.gateway.workUnderWay == 1)
-    let log = place.gateway.log
-    await place.close()
+    while await gateway.running.workUnderWay == 0 {}
+    await gateway.running.drain(within: .milliseconds(200))
+    #expect(await gateway.running.workUnderWay == 1)
+    let log = gateway.running.log
+    await gateway.close()
     #expect(try await onThread { try line.readToEnd() }.isEmpty)
     var said: [String] = []
     for await record in log { said.append(record.event) }
@@ -62,7 +62,7 @@ struct DrainTests {
 
   @Test("What came of an upload until it was cut off is there after a restart")
   func uploading() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let (anna, bert) = (meeting.anna, meeting.bert)
     let body: JSON = ["name": "a.bin", "to": .text(anna.peer), "size": 200_000]
     let id = try await bert.client.make("\(bert.path)/resources", body).id
@@ -71,9 +71,10 @@ struct DrainTests {
     try line.write(bert.client.head("PUT", "\(path)/content", 200_000, "application/octet-stream", [:]))
     try line.write([UInt8](repeating: 1, count: 100_000))
     while try await bert.client.ask("HEAD", "\(path)/content")["Upload-Offset"] != "100000" {}
-    await bert.place.gateway.drain(within: .zero)
-    let place = try await bert.place.restarted()
-    meeting.bert = Meeting.Seat(place: place, client: bert.client, peer: bert.peer, session: bert.session)
+    await bert.gateway.running.drain(within: .zero)
+    let gateway = try await bert.gateway.restarted()
+    meeting.bert = TwoClients.SessionClient(
+      gateway: gateway, client: bert.client, peer: bert.peer, session: bert.session)
     #expect(try await bert.client.ask("HEAD", "\(path)/content")["Upload-Offset"] == "100000")
     await meeting.end()
     withExtendedLifetime(line) {}

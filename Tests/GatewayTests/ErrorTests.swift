@@ -25,7 +25,7 @@ struct ErrorTests {
       (NearbyError(.declined, of: "why"), "notConnected", 409, "declined"),
     ]
     #expect(table.prefix(7).map(\.error.code.rawValue) == Array(0...6))
-    try await atPlace { place in
+    try await withGateway { gateway in
       for (error, name, status, reason) in table {
         let problem = Problem(error)
         #expect("\(error.code)" == name && problem.kind.rawValue == name)
@@ -33,12 +33,12 @@ struct ErrorTests {
         #expect(problem.json["type"] == .text("/problems/\(name)") && problem.status == status)
         #expect(problem.json["status"] == .number(status) && problem.json["reason"] == reason)
         #expect((problem.retryAfter == 1) == (reason == "queueFull"))
-        let page = try await place.stranger.get("/problems/\(name)")
+        let page = try await gateway.stranger.get("/problems/\(name)")
         #expect(page.status == 200)
       }
       // The gateway's own are none of these, and each has its page too.
       for kind in Problem.Kind.allCases {
-        let page = try await place.stranger.get("/problems/\(kind.rawValue)")
+        let page = try await gateway.stranger.get("/problems/\(kind.rawValue)")
         #expect(page.status == 200)
         #expect((400..<600).contains(kind.status))
       }
@@ -56,7 +56,7 @@ struct ErrorTests {
 
   @Test("P-ERR-1 What goes wrong has one name by REST and by WebSocket")
   func names() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let bert = meeting.bert
       let talk = try await Talk.connected(bert.client)
       let alone = try await bert.client.make("/v1/sessions")["Location"] ?? ""

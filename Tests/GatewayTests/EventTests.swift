@@ -7,11 +7,11 @@ internal import Testing
 struct EventTests {
   @Test("Whose link is cut is told as suspended, by the list of events and by the WebSocket")
   func suspended() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let talk = try await Talk.connected(anna.client)
       let number = try await talk.ask(["id": 1, "subscribe": ["channel": "/v1/events"]])["ok"]?["number"]
-      let back = try await bert.place.restarted {
+      let back = try await bert.gateway.restarted {
         let event = try await anna.client.wait(in: "/v1/events?event=suspended") { $0["suspended"] == true }
         let member = try #require(event["about"]?.text)
         #expect(event["displayName"] == "Bert" && member.hasPrefix("\(anna.path)/members/"))

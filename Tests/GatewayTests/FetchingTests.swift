@@ -12,7 +12,7 @@ internal import Testing
 @Suite("What is fetched for a client is not fetched from this machine", .timeLimit(.minutes(3)), .serialized)
 struct FetchingTests {
   /// Counts who connects to a port of this machine, at any of its addresses.
-  private final class Bait: @unchecked Sendable {
+  private final class ConnectionCounter: @unchecked Sendable {
     // `@unchecked`: it is made and asked by one test.
 
     let port: UInt16
@@ -53,7 +53,7 @@ struct FetchingTests {
   }
 
   /// Answers every request with the same, and counts them.
-  private final class Guide: Sendable {
+  private final class FixedAnswerServer: Sendable {
     let port: UInt16
     private let socket: CInt
     private let asked = Mutex(0)
@@ -103,7 +103,7 @@ struct FetchingTests {
   }
 
   /// How it ends, of a resource whose content is at an address.
-  private func offer(_ url: String, _ meeting: Meeting) async throws -> JSON {
+  private func offer(_ url: String, _ meeting: TwoClients) async throws -> JSON {
     let (anna, bert) = (meeting.anna, meeting.bert)
     let made = try await bert.client.make(
       "\(bert.path)/resources", ["name": "x", "to": .text(anna.peer), "url": .text(url)])
@@ -114,23 +114,23 @@ struct FetchingTests {
 
   private func expectRefused(
     _ ended: JSON, _ why: String, _ url: String, _ type: JSON = "/problems/invalidParameter",
-    _ place: SourceLocation = #_sourceLocation
+    _ location: SourceLocation = #_sourceLocation
   ) {
     let detail = ended["problem"]?["detail"]?.text ?? ""
     #expect(
       ended["state"] == "failed" && ended["problem"]?["type"] == type && detail.contains(why),
-      "\(url): \(ended.line)", sourceLocation: place)
+      "\(url): \(ended.line)", sourceLocation: location)
   }
 
   @Test("Nobody connects to a port of this machine, whatever way its address is written")
   func ownAddresses() async throws {
-    try await atPlace { place in
-      let bait = try Bait()
+    try await withGateway { gateway in
+      let bait = try ConnectionCounter()
       // It would count them.
       let probe = try Line(to: bait.port)
       #expect(bait.connections == 1)
       withExtendedLifetime(probe) {}
-      let meeting = try await Meeting.near(at: place, ["resources": "accept"])
+      let meeting = try await TwoClients.near(at: gateway, ["resources": "accept"])
       var hosts = [
         "127.0.0.1", "127.8.9.10", "localhost", "LOCALHOST.", "[::1]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]",
         "[::ffff:7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "0.0.0.0", "[::]",
@@ -157,7 +157,7 @@ struct FetchingTests {
         #expect(ended["state"] == "failed" && bait.connections == 1, "\(host): \(ended.line)")
       }
       expectRefused(
-        try await offer("http://127.0.0.1:\(place.port)/healthz", meeting), "this computer itself", "its own port")
+        try await offer("http://127.0.0.1:\(gateway.port)/healthz", meeting), "this computer itself", "its own port")
       #expect(try await meeting.anna.client.get("\(meeting.anna.path)/resources?state=complete").ids == [])
     }
   }
@@ -165,11 +165,11 @@ struct FetchingTests {
   @Test("P-RES-1 What is at a web address arrives whole beside what is uploaded; any other scheme is unsupported")
   func addresses() async throws {
     // Here the loopback is allowed, and stands for a place on the web.
-    try await Meeting.hold(["resources": "accept"], { $0.host.web.allowsLoopback = true }) { meeting in
+    try await TwoClients.hold(["resources": "accept"], { $0.host.web.allowsLoopback = true }) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let bytes = (0..<100_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
       let head = "HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\n\r\n"
-      let guide = try Guide(saying: head + String(decoding: bytes, as: UTF8.self))
+      let guide = try FixedAnswerServer(saying: head + String(decoding: bytes, as: UTF8.self))
       let ended = try await offer("http://127.0.0.1:\(guide.port)/letters", meeting)
       #expect(ended["state"] == "complete" && guide.requests == 1, "\(ended.line)")
       let upload = try await bert.client.make("\(bert.path)/resources", ["name": "file", "to": .text(anna.peer)])
@@ -189,11 +189,11 @@ struct FetchingTests {
 
   @Test("An allowed place leads no further than what is allowed")
   func redirects() async throws {
-    let bait = try Bait()
+    let bait = try ConnectionCounter()
     // Here the loopback is allowed, and stands for a place on the web.
-    try await atPlace({ $0.host.web.allowsLoopback = true }) { place in
-      let meeting = try await Meeting.near(at: place, ["resources": "accept"])
-      let good = try Guide(saying: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+    try await withGateway({ $0.host.web.allowsLoopback = true }) { gateway in
+      let meeting = try await TwoClients.near(at: gateway, ["resources": "accept"])
+      let good = try FixedAnswerServer(saying: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
       let whole = try await offer("http://127.0.0.1:\(good.port)/", meeting)
       #expect(whole["state"] == "complete" && good.requests == 1, "\(whole.line)")
       for (target, why) in [
@@ -202,7 +202,8 @@ struct FetchingTests {
         ("file:///etc/passwd", "URLs cannot be fetched"),
         ("gopher://127.0.0.1:\(bait.port)/", "URLs cannot be fetched"),
       ] {
-        let guide = try Guide(saying: "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
+        let guide = try FixedAnswerServer(
+          saying: "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
         let ended = try await offer("http://127.0.0.1:\(guide.port)/", meeting)
         let isScheme = why.hasPrefix("URLs")
         expectRefused(ended, why, target, isScheme ? "/problems/unsupported" : "/problems/invalidParameter")

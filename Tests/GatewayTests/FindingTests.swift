@@ -7,11 +7,11 @@ internal import Testing
 struct FindingTests {
   /// A client with a peer.
   private struct Person {
-    let client: Asker
+    let client: HTTPClient
     let peer: String
 
-    init(_ place: Place, _ name: String) async throws {
-      client = try await place.client()
+    init(_ gateway: TestGateway, _ name: String) async throws {
+      client = try await gateway.client()
       peer = try await client.make("/v1/peers", ["displayName": .text(name)]).id
     }
 
@@ -28,9 +28,9 @@ struct FindingTests {
     }
   }
 
-  private func atPlaces(_ test: (Place, Place) async throws -> Void) async throws {
-    let here = try await Place.open("Here")
-    let there = try await Place.open("There", nextTo: here)
+  private func atPlaces(_ test: (TestGateway, TestGateway) async throws -> Void) async throws {
+    let here = try await TestGateway.open("Here")
+    let there = try await TestGateway.open("There", nextTo: here)
     do {
       try await test(here, there)
     } catch {
@@ -61,8 +61,8 @@ struct FindingTests {
       for person in [anna, cora] {
         #expect(try await bert.client.wait(in: found, "id", .text(person.peer))["discoveryInfo"] == ["type": "chat"])
       }
-      for (person, place) in zip([bert, anna, cora], advertisers) {
-        #expect(try await person.client.delete(place).status == 204)
+      for (person, advertiser) in zip([bert, anna, cora], advertisers) {
+        #expect(try await person.client.delete(advertiser).status == 204)
       }
       var heard: [String] = []
       while heard.count < 4 {
@@ -83,14 +83,14 @@ struct FindingTests {
     try await atPlaces { here, there in
       let (anna, bert) = (try await Person(here, "Anna"), try await Person(there, "Bert"))
       let body: JSON = ["serviceType": "chat", "discoveryInfo": ["step": "0"]]
-      let place = try await anna.client.make("/v1/advertisers", body)["Location"] ?? ""
+      let advertiser = try await anna.client.make("/v1/advertisers", body)["Location"] ?? ""
       let found = try await bert.browse()
       _ = try await bert.client.wait(in: found, "discoveryInfo", ["step": "0"])
       let (talk, channel) = (try await Talk.connected(bert.client), JSON.text(found))
       let number = try await talk.ask(["id": 1, "subscribe": ["channel": channel]])["ok"]?["number"]
       for step in 1...3 {
         let info: JSON = ["step": .text("\(step)")]
-        #expect(try await anna.client.patch(place, ["discoveryInfo": info]).json["discoveryInfo"] == info)
+        #expect(try await anna.client.patch(advertiser, ["discoveryInfo": info]).json["discoveryInfo"] == info)
         let change = try await talk.change(of: number)
         #expect(change["put"]?["id"] == .text(anna.peer) && change["put"]?["discoveryInfo"] == info, "\(change.line)")
       }
@@ -124,7 +124,7 @@ struct FindingTests {
 
   @Test("P-ADV-2 P-HAB-3 Info of any legal size is found as it is, and much of anything is advised on and works")
   func info() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna.client, meeting.bert.client)
       let long = String(repeating: "n", count: 60)
       let peer = try await anna.make("/v1/peers", ["displayName": .text(long)]).id
@@ -167,7 +167,7 @@ struct FindingTests {
 
   @Test("P-ADV-3 Who advertises no more is lost, stays in its session, and is found again by the next advertiser")
   func stopping() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let found = try await bert.client.get("/v1/browsers").json["items"]?.list?.first?["found"]?.text ?? ""
       let events = try await bert.client.follow(found)
@@ -176,12 +176,12 @@ struct FindingTests {
       #expect(try await anna.client.delete("/v1/advertisers/\(advertiser)").status == 204)
       let lost = try await events.next()
       #expect(lost?.name == "del" && lost?.data == ["id": .text(anna.peer)])
-      for (seat, other) in [(anna, bert), (bert, anna)] {
-        #expect(try await seat.client.ask("POST", "\(seat.path)/messages", Array("still".utf8)).status == 201)
+      for (side, other) in [(anna, bert), (bert, anna)] {
+        #expect(try await side.client.ask("POST", "\(side.path)/messages", Array("still".utf8)).status == 201)
         _ = try await other.client.wait(in: "\(other.path)/messages") {
-          $0["body"] == "still" && $0["from"] == .text(seat.peer)
+          $0["body"] == "still" && $0["from"] == .text(side.peer)
         }
-        #expect(try await seat.happenings(["notConnected"]) == [])
+        #expect(try await side.sessionEvents(["notConnected"]) == [])
       }
       _ = try await anna.client.make("/v1/advertisers", ["serviceType": "chat"])
       #expect(try await events.next()?.data["id"] == .text(anna.peer))

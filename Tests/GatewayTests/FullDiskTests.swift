@@ -7,13 +7,13 @@ internal import Testing
 @Suite("A gateway whose disk is full", .timeLimit(.minutes(3)), .serialized)
 struct FullDiskTests {
   /// The one that finds the disk full waits; the others hear of it at once.
-  private func whileFull(_ seat: Meeting.Seat, _ test: () async throws -> Void) async throws {
-    let store = try #require(await seat.place.gateway.sessionStore).writer
-    let operators = try await seat.place.client("operator")
+  private func whileFull(_ side: TwoClients.SessionClient, _ test: () async throws -> Void) async throws {
+    let store = try #require(await side.gateway.running.sessionStore).writer
+    let operators = try await side.gateway.client("operator")
     try await store.perform { try $0.run("PRAGMA max_page_count = 1") }
     // More than what it has free within.
     let body = [UInt8](repeating: 120, count: 1_000_000)
-    async let first = seat.client.ask("POST", "\(seat.path)/messages", body, type: "text/plain")
+    async let first = side.client.ask("POST", "\(side.path)/messages", body, type: "text/plain")
     _ = try await operators.wait(in: "/v1/events", "event", "notStored")
     try await test()
     try await store.perform { try $0.run("PRAGMA max_page_count = 1000000") }
@@ -26,7 +26,7 @@ struct FullDiskTests {
 
   @Test("where nothing can be stored, a message is refused with 507, and is taken again later")
   func messages() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let anna = meeting.anna
       func post() async throws -> Answer {
         try await anna.client.ask("POST", "\(anna.path)/messages", [120], type: "text/plain")
@@ -38,7 +38,7 @@ struct FullDiskTests {
 
   @Test("where nothing can be stored, nothing is changed or answered, and what is deleted is gone for good with room")
   func changes() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let (anna, bert) = (meeting.anna, meeting.bert)
     let advertiser = try #require(try await anna.client.get("/v1/advertisers").json["items"]?.list?.first)
     let gone = try await anna.client.make("/v1/advertisers", ["serviceType": "gone"])
@@ -69,8 +69,8 @@ struct FullDiskTests {
     #expect(try await anna.client.patch(paths.advertiser, ["discoveryInfo": ["mood": "rainy"]]).status == 200)
     #expect(try await anna.client.patch(paths.file, ["state": "declined"]).status == 200)
     #expect(try await anna.client.patch(paths.invitation, ["state": "declined"]).status == 200)
-    meeting.anna = Meeting.Seat(
-      place: try await anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: try await anna.gateway.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
     let left = try await anna.client.get("/v1/advertisers")
     #expect(left.ids == [advertiser["id"]?.text ?? ""])
     #expect(left.json["items"]?.list?.first?["discoveryInfo"] == ["mood": "rainy"])
@@ -85,8 +85,8 @@ struct FullDiskTests {
       "\(answer.text)", sourceLocation: `where`)
   }
 
-  private func leave(_ free: UInt64?, at place: Place) async {
-    await place.gateway.run { core in
+  private func leave(_ free: UInt64?, at gateway: TestGateway) async {
+    await gateway.running.run { core in
       #expect(core.freeDiskSpace.freeMin == Self.freeMin)
       core.freeDiskSpace.look = { free }
     }
@@ -94,7 +94,7 @@ struct FullDiskTests {
 
   @Test("where little is free, what would stay is refused at once, and what is deleted or live is not")
   func little() async throws {
-    let meeting = try await Meeting.begin(["history": ["keep": "durable"], "resources": "accept"])
+    let meeting = try await TwoClients.begin(["history": ["keep": "durable"], "resources": "accept"])
     let (anna, bert) = (meeting.anna, meeting.bert)
     let offer: JSON = ["name": "a", "to": .text(bert.peer), "size": 5]
     let file = try await anna.client.make("\(anna.path)/resources", offer)
@@ -107,7 +107,7 @@ struct FullDiskTests {
     let gone = try await anna.client.make("/v1/advertisers", ["serviceType": "gone"])
     #expect(try await patch([1, 2, 3], at: 0, isLast: false).status == 204)
 
-    await leave(Self.freeMin - 1, at: anna.place)
+    await leave(Self.freeMin - 1, at: anna.gateway)
     expectLittle(try await anna.client.ask("POST", "\(anna.path)/messages", [120], type: "text/plain"))
     expectLittle(try await anna.client.post("\(anna.path)/resources", offer))
     expectLittle(try await anna.client.post("/v1/sessions", [:]))
@@ -119,22 +119,22 @@ struct FullDiskTests {
     let heard = try await anna.client.wait(in: "\(anna.path)/messages", "from", .text(bert.peer))
     #expect(heard["body"] == "y")
 
-    await leave(Self.freeMin + 4, at: anna.place)
+    await leave(Self.freeMin + 4, at: anna.gateway)
     expectLittle(try await anna.client.post("\(anna.path)/resources", offer))
     #expect(try await anna.client.get("/readyz").status == 200)
     #expect(try await patch([4, 5], at: 3, isLast: true).status == 200)
     #expect(try await anna.client.ask("POST", "\(anna.path)/messages", [120], type: "text/plain").status == 201)
-    await leave(nil, at: anna.place)
+    await leave(nil, at: anna.gateway)
     #expect(try await anna.client.post("\(anna.path)/resources", offer).status == 201)
     await meeting.end()
   }
 
   @Test("uploads that fit each, and not together, do not pass together", arguments: [false, true])
   func together(isAnnounced: Bool) async throws {
-    try await atPlace { place in
-      let meeting = try await Meeting.near(at: place, ["resources": "ask"])
+    try await withGateway { gateway in
+      let meeting = try await TwoClients.near(at: gateway, ["resources": "ask"])
       let (anna, bert) = (meeting.anna, meeting.bert)
-      await leave(Self.freeMin + 150_000, at: place)
+      await leave(Self.freeMin + 150_000, at: gateway)
       let bytes = [UInt8](repeating: 7, count: 100_000)
       var contents: [String] = []
       for name in ["first", "second"] {
@@ -146,24 +146,24 @@ struct FullDiskTests {
       let line = try await bert.client.begin("PUT", contents[0], Array(bytes.prefix(65_536)), of: bytes.count)
       while try await bert.client.ask("HEAD", contents[0])["Upload-Offset"] != "65536" {}
       // Written bytes are not free any more.
-      await leave(Self.freeMin + 150_000 - 65_536, at: place)
+      await leave(Self.freeMin + 150_000 - 65_536, at: gateway)
       expectLittle(try await bert.client.ask("PUT", contents[1], bytes))
       let first = try await onThread {
         try line.write(Array(bytes.dropFirst(65_536)))
         return try line.readAnswer(to: "PUT")
       }
       #expect(first.status == 200, "\(first.text)")
-      await leave(Self.freeMin + 50_000, at: place)
+      await leave(Self.freeMin + 50_000, at: gateway)
       expectLittle(try await bert.client.ask("PUT", contents[1], bytes))
-      await leave(Self.freeMin + 100_000, at: place)
+      await leave(Self.freeMin + 100_000, at: gateway)
       #expect(try await bert.client.ask("PUT", contents[1], bytes).status == 200)
-      #expect(await place.gateway.diskReserved == 0)
+      #expect(await gateway.running.diskReserved == 0)
     }
   }
 
   @Test("where little is free, what is offered is not accepted, but declined, and an invitation is cancelled")
   func answers() async throws {
-    let meeting = try await Meeting.begin()
+    let meeting = try await TwoClients.begin()
     let (anna, bert) = (meeting.anna, meeting.bert)
     let file = try await bert.client.make("\(bert.path)/resources", ["name": "a", "to": .text(anna.peer)])
     #expect(try await bert.client.ask("PUT", file.json["content"]?.text ?? "", [1, 2, 3]).status == 200)
@@ -175,14 +175,14 @@ struct FullDiskTests {
     let cancelled = try await bert.client.make("/v1/invitations", invitation)
     _ = try await anna.client.wait(in: "/v1/invitations", "state", "pending")
 
-    await leave(Self.freeMin - 1, at: bert.place)
+    await leave(Self.freeMin - 1, at: bert.gateway)
     #expect(try await bert.client.patch(cancelled["Location"] ?? "", ["state": "cancelled"]).status == 200)
     _ = try await anna.client.wait(in: "/v1/invitations", "state", "cancelled")
-    await leave(nil, at: bert.place)
+    await leave(nil, at: bert.gateway)
     _ = try await bert.client.make("/v1/invitations", invitation)
     let pending = try await anna.client.wait(in: "/v1/invitations", "state", "pending")
 
-    await leave(Self.freeMin - 1, at: anna.place)
+    await leave(Self.freeMin - 1, at: anna.gateway)
     for path in ["\(anna.path)/resources/\(offered["id"]?.text ?? "")", "/v1/invitations/\(pending["id"]?.text ?? "")"]
     {
       expectLittle(try await anna.client.patch(path, ["state": "accepted"]))
@@ -194,9 +194,9 @@ struct FullDiskTests {
 
   @Test("where little is free, a client goes with all that was its own")
   func leaving() async throws {
-    let meeting = try await Meeting.begin()
+    let meeting = try await TwoClients.begin()
     let anna = meeting.anna
-    await leave(0, at: anna.place)
+    await leave(0, at: anna.gateway)
     #expect(try await anna.client.delete("/v1/clients/self").status == 204)
     #expect(try await anna.client.get("/v1/sessions").status == 401)
     await meeting.end()

@@ -9,13 +9,13 @@ struct GapTests {
 
   /// A session that nobody stores, which can be changed quickly.
   private struct Busy {
-    let client: Asker
+    let client: HTTPClient
     let talk: Talk
     let path: String
     var isLocked = false
 
-    static func begin(at place: Place) async throws -> Busy {
-      let client = try await place.client()
+    static func begin(at gateway: TestGateway) async throws -> Busy {
+      let client = try await gateway.client()
       let talk = try await Talk.connected(client)
       _ = try await client.make("/v1/peers", ["displayName": "Anna", "lifetime": "connection"])
       return Busy(client: client, talk: talk, path: try await client.make("/v1/sessions")["Location"] ?? "")
@@ -40,8 +40,8 @@ struct GapTests {
 
   @Test("As many changes as are kept are told one after another; where there was one more, all things are")
   func longPoll() async throws {
-    try await atPlace { place in
-      var busy = try await Busy.begin(at: place)
+    try await withGateway { gateway in
+      var busy = try await Busy.begin(at: gateway)
       let start = try await busy.position()
       try await busy.change(Self.kept)
       func ask() async throws -> JSON {
@@ -62,8 +62,8 @@ struct GapTests {
 
   @Test("A WebSocket and a stream of events begin anew, and go on from there without a gap")
   func followers() async throws {
-    try await atPlace { place in
-      var busy = try await Busy.begin(at: place)
+    try await withGateway { gateway in
+      var busy = try await Busy.begin(at: gateway)
       let start = try await busy.position()
       let since = "\(start.epoch).\(start.offset)"
       try await busy.change(Self.kept + 1)
@@ -96,7 +96,7 @@ struct GapTests {
 
   @Test("Who waits for a part is told what changes there, however much changes meanwhile that is for others")
   func waitingForPart() async throws {
-    try await Meeting.hold(["history": ["keep": "durable"]]) { meeting in
+    try await TwoClients.hold(["history": ["keep": "durable"]]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let (client, list) = (bert.client, "\(bert.path)/messages")
       let start = try await client.get(list).json["position"]?.text ?? ""

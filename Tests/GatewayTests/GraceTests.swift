@@ -5,27 +5,28 @@ internal import Testing
 
 @Suite("A peer that lives with its client's WebSocket", .timeLimit(.minutes(2)))
 struct GraceTests {
-  private func areSockets(_ count: Int, at place: Place) async throws {
-    while try await !place.stranger.get("/metrics").text.contains("\nvicinity_websockets{kind=\"channels\"} \(count)\n")
+  private func areSockets(_ count: Int, at gateway: TestGateway) async throws {
+    while try await !gateway.stranger.get("/metrics").text.contains(
+      "\nvicinity_websockets{kind=\"channels\"} \(count)\n")
     {}
   }
 
   @Test("It stays as it was for a WebSocket that breaks and comes back in time, and nobody else notices")
   func comingBack() async throws {
-    try await atPlace({ $0.reconnectTimeout = .seconds(3) }) { place in
+    try await withGateway({ $0.reconnectTimeout = .seconds(3) }) { gateway in
       var isProved = false
       while !isProved {
-        let client = try await place.client()
+        let client = try await gateway.client()
         let first = try await Talk.connected(client)
-        let anna = try await Meeting.Seat.taken(at: place, by: "Anna", as: client, lifetime: "connection")
-        let bert = try await Meeting.Seat.taken(at: place, by: "Bert")
+        let anna = try await TwoClients.SessionClient.taken(at: gateway, by: "Anna", as: client, lifetime: "connection")
+        let bert = try await TwoClients.SessionClient.taken(at: gateway, by: "Bert")
         try await anna.connect(with: bert)
         let session = try await anna.client.get(anna.path)
         let members = "\(bert.path)/members"
         let position = try #require(try await bert.client.get(members).json["position"]?.text)
         let broken = ContinuousClock.now
         first.hangUp()
-        try await areSockets(0, at: place)
+        try await areSockets(0, at: gateway)
         let second = try await Talk.connected(anna.client)
         // On a machine that is too busy it came too late, and all is done again.
         let isInTime = ContinuousClock.now - broken < .seconds(3)
@@ -57,13 +58,13 @@ struct GraceTests {
 
   @Test("It lives as long as any of its client's WebSockets")
   func several() async throws {
-    try await atPlace({ $0.reconnectTimeout = .seconds(1) }) { place in
-      let anna = try await place.client()
+    try await withGateway({ $0.reconnectTimeout = .seconds(1) }) { gateway in
+      let anna = try await gateway.client()
       let (first, second) = (try await Talk.connected(anna), try await Talk.connected(anna))
       let peer = try await anna.make("/v1/peers", ["displayName": "Brief", "lifetime": "connection"]).id
       let position = try #require(try await anna.get("/v1/peers").json["position"]?.text)
       first.hangUp()
-      try await areSockets(1, at: place)
+      try await areSockets(1, at: gateway)
       #expect(try await anna.get("/v1/peers?since=\(position)&wait=2").json["changes"] == [])
       second.hangUp()
       let gone = try await anna.get("/v1/peers?since=\(position)&wait=60").json["changes"]?.list

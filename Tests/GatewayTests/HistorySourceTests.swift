@@ -5,7 +5,7 @@ internal import Testing
 @Suite("What a channel does not hold itself")
 struct HistorySourceTests {
   /// Has all things, of which the channel holds the last ones only.
-  private final class Cellar: HistorySource {
+  private final class StoredItems: HistorySource {
     let items: [Item]
 
     init(_ items: [Item]) { self.items = items }
@@ -33,7 +33,7 @@ struct HistorySourceTests {
 
   @Test("a page goes on past what has changed and is not told yet, and ends before what is new and not told")
   func page() async throws {
-    let cellar = Cellar([item(1), item(2, changed: 7), item(3), item(4), item(5), item(6)])
+    let cellar = StoredItems([item(1), item(2, changed: 7), item(3), item(4), item(5), item(6)])
     let collection = Collection(path: "/", number: 1, epoch: "abc", viewer: { _ in nil })
     collection.begin(with: [item(4), item(5)], at: 5, historySource: cellar)
     let listing = Listing()

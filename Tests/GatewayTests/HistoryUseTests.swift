@@ -7,7 +7,7 @@ internal import Testing
 struct HistoryUseTests {
   private static let bytesMax = 40 << 20
 
-  private func promised(to client: Asker) async throws -> JSON? {
+  private func promised(to client: HTTPClient) async throws -> JSON? {
     try await client.get("/v1/gateway").json["client"]?["historyBytes"]
   }
 
@@ -19,7 +19,7 @@ struct HistoryUseTests {
 
   @Test("A session has room for its history from the start or is not opened, and those that are open talk on")
   func opening() async throws {
-    try await Meeting.hold([:], { $0.limits.historyBytesPerClient = Self.bytesMax }) { meeting in
+    try await TwoClients.hold([:], { $0.limits.historyBytesPerClient = Self.bytesMax }) { meeting in
       let (bert, anna) = (meeting.bert, meeting.anna)
       let client = bert.client
       #expect(try await client.get("/v1/gateway").json["limits"]?["historyBytesPerClient"] == .number(Self.bytesMax))
@@ -35,7 +35,7 @@ struct HistoryUseTests {
       // What takes nothing of the disk, and others, are in nobody's way.
       _ = try await client.make("/v1/sessions", ["history": ["keep": "memory"]])
       _ = try await client.make("/v1/sessions", ["history": ["keep": "none"]])
-      let other = try await bert.place.client()
+      let other = try await bert.gateway.client()
       let peer = try await other.make("/v1/peers", ["displayName": "Carla"])
       #expect(try await other.post("/v1/sessions", ["peer": peer.json["id"] ?? .null]).status == 201)
       #expect(try await promised(to: other) == .number(16 << 20))
@@ -51,10 +51,10 @@ struct HistoryUseTests {
 
   @Test("What was promised counts after a restart, too")
   func restart() async throws {
-    var meeting = try await Meeting.begin { $0.limits.historyBytesPerClient = 20 << 20 }
+    var meeting = try await TwoClients.begin { $0.limits.historyBytesPerClient = 20 << 20 }
     let bert = meeting.bert
-    meeting.bert = Meeting.Seat(
-      place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: try await bert.gateway.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
     #expect(try await promised(to: bert.client) == .number(16 << 20))
     #expect(try await bert.client.post("/v1/sessions").status == 507)
     #expect(try await bert.client.delete(bert.path).status == 204)

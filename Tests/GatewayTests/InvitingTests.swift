@@ -6,7 +6,7 @@ internal import Testing
 
 @Suite("Clients of two gateways invite each other", .timeLimit(.minutes(3)), .serialized)
 struct InvitingTests {
-  private func invite(_ meeting: Meeting, _ more: [JSON.Member] = []) async throws -> Answer {
+  private func invite(_ meeting: TwoClients, _ more: [JSON.Member] = []) async throws -> Answer {
     let (anna, bert) = (meeting.anna, meeting.bert)
     let session = try await bert.client.make("/v1/sessions").id
     let body: [JSON.Member] = [
@@ -25,7 +25,7 @@ struct InvitingTests {
 
   @Test("P-ADV-4 P-SES-1 An invitation comes with its inviter and its context to the byte; declined, nobody connects")
   func declining() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let bytes = (0..<Routes.contextBytesMax).map { UInt8(truncatingIfNeeded: $0) }
       let context: [JSON.Member] = [.init("context", .text(Base64.text(bytes))), .init("encoding", "base64")]
@@ -52,7 +52,7 @@ struct InvitingTests {
 
   @Test("P-ADV-4 P-BRO-3 An invitation that nobody answers ends on both sides at its timeout; zero and less mean 30 s")
   func timeouts() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       for timeout in [0, -7, nil] as [JSON?] {
         let made = try await invite(meeting, timeout.map { [.init("timeout", $0)] } ?? [])

@@ -8,8 +8,8 @@ internal import Testing
 
 @Suite("What lasts of a gateway", .timeLimit(.minutes(3)), .serialized)
 struct LastingTests {
-  private func post(_ text: String, _ seat: Meeting.Seat) async throws -> Answer {
-    let answer = try await seat.client.ask("POST", "\(seat.path)/messages", Array(text.utf8), type: "text/plain")
+  private func post(_ text: String, _ side: TwoClients.SessionClient) async throws -> Answer {
+    let answer = try await side.client.ask("POST", "\(side.path)/messages", Array(text.utf8), type: "text/plain")
     try #require(answer.status == 201, "\(answer.text)")
     return answer
   }
@@ -19,7 +19,7 @@ struct LastingTests {
   @Test(
     "P-MSG-3 a session, its history and its positions are there after a restart, and so is the one at the other end")
   func restart() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let (anna, path) = (meeting.anna, meeting.bert.path)
     for number in 1...3 { _ = try await post("before \(number)", anna) }
     let bert = meeting.bert.client
@@ -30,8 +30,8 @@ struct LastingTests {
     let session = try await bert.get(path)
     #expect(session.json["history"]?["keep"] == "durable")
 
-    meeting.bert = Meeting.Seat(
-      place: try await meeting.bert.place.restarted { _ = try await post("meanwhile", anna) }, client: bert,
+    meeting.bert = TwoClients.SessionClient(
+      gateway: try await meeting.bert.gateway.restarted { _ = try await post("meanwhile", anna) }, client: bert,
       peer: meeting.bert.peer, session: meeting.bert.session)
     let again = try await bert.get(path)
     #expect(again.status == 200 && again.json["createdAt"] == session.json["createdAt"])
@@ -52,20 +52,21 @@ struct LastingTests {
   @Test(
     "where its keys are gone, the log says that its sessions wait for them, and they are there once it has them again")
   func otherKeys() async throws {
-    var meeting = try await Meeting.begin()
-    let (keys, aside) = ("\(meeting.bert.place.folder)/keys", "\(meeting.bert.place.folder)/aside")
+    var meeting = try await TwoClients.begin()
+    let (keys, aside) = ("\(meeting.bert.gateway.folder)/keys", "\(meeting.bert.gateway.folder)/aside")
     _ = try await post("before", meeting.anna)
     let (path, files) = (meeting.bert.path, FileManager.default)
     _ = try await meeting.bert.client.wait(in: "\(path)/messages", "body", "before")
 
     func restart(_ meanwhile: () throws -> Void) async throws -> Answer {
-      meeting.bert = Meeting.Seat(
-        place: try await meeting.bert.place.restarted(meanwhile), client: meeting.bert.client, peer: meeting.bert.peer,
+      meeting.bert = TwoClients.SessionClient(
+        gateway: try await meeting.bert.gateway.restarted(meanwhile), client: meeting.bert.client,
+        peer: meeting.bert.peer,
         session: meeting.bert.session)
       return try await meeting.bert.client.get("\(path)/messages")
     }
     #expect(try await restart { try files.moveItem(atPath: keys, toPath: aside) }.status == 404)
-    let said = try #require(await meeting.bert.place.gateway.log.first { $0.event == "otherKeys" })
+    let said = try #require(await meeting.bert.gateway.running.log.first { $0.event == "otherKeys" })
     #expect(said.level == .warning && said.fields.first?.value == .number(1))
 
     let again = try await restart {
@@ -78,7 +79,7 @@ struct LastingTests {
 
   @Test("what a peer advertises, looks for and was asked is there again after a restart, and what was deleted is not")
   func intents() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let (anna, bert) = (meeting.anna, meeting.bert)
     let advertiser = try #require(try await anna.client.get("/v1/advertisers").json["items"]?.list?.first)
     let gone = try await anna.client.make("/v1/advertisers", ["serviceType": "gone"])
@@ -98,8 +99,8 @@ struct LastingTests {
     let pending = try await anna.client.wait(in: "/v1/invitations", "state", "pending")
     #expect(try await anna.client.delete(gone["Location"] ?? "").status == 204)
 
-    meeting.anna = Meeting.Seat(
-      place: try await anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: try await anna.gateway.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
     #expect(try await anna.client.get("/v1/advertisers").json["items"] == [advertiser])
     #expect(try await anna.client.get("/v1/browsers").json["items"] == [browser.json])
     let items = try await anna.client.get("/v1/invitations").json["items"]?.list ?? []
@@ -116,8 +117,8 @@ struct LastingTests {
     let asked = try await anna.client.wait(in: "/v1/invitations", "state", "pending")
     #expect(asked["from"] == .text(bert.peer) && asked["id"] != pending["id"])
     #expect(try await anna.client.delete("/v1/peers/\(anna.peer)").status == 204)
-    meeting.anna = Meeting.Seat(
-      place: try await meeting.anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: try await meeting.anna.gateway.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
     for path in ["/v1/advertisers", "/v1/browsers", "/v1/invitations"] {
       #expect(try await anna.client.get(path).json["items"] == [])
     }
@@ -128,8 +129,8 @@ struct LastingTests {
   func room() async throws {
     let bytes = 4 << 20
     let context = String(repeating: "x", count: Routes.contextBytesMax)
-    try await atPlace { place in
-      let anna = try await place.client()
+    try await withGateway { gateway in
+      let anna = try await gateway.client()
       let nobody = try await anna.make("/v1/peers", ["displayName": "Nobody"])
       _ = try await anna.delete(nobody["Location"] ?? "")
       _ = try await anna.make("/v1/peers", ["displayName": "Anna"])
@@ -149,11 +150,11 @@ struct LastingTests {
 
   @Test("what became of a message is told though its sender was started again meanwhile")
   func fate() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let bert = meeting.bert
     let sent = try await post("hello", bert)
-    meeting.bert = Meeting.Seat(
-      place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: try await bert.gateway.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
     let item = try await bert.client.wait(in: "\(bert.path)/messages") { $0["delivery"]?["delivered"] == 1 }
     #expect(item["id"] == .text(sent.id) && item["delivery"]?["pending"] == 0)
     await meeting.end()
@@ -161,15 +162,15 @@ struct LastingTests {
 
   @Test("a message with a name of its own is sent once, also over a restart")
   func name() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let bert = meeting.bert
     func put() async throws -> Int {
       try await bert.client.ask("PUT", "\(bert.path)/messages/mine", Array("once".utf8), type: "text/plain").status
     }
     let statuses = try await [put(), put()]
     #expect(statuses == [201, 200])
-    meeting.bert = Meeting.Seat(
-      place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: try await bert.gateway.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
     #expect(try await put() == 200)
     let reserved = try await bert.client.ask("PUT", "\(bert.path)/messages/m7", [1], type: "text/plain")
     #expect(reserved.status == 400 && reserved.json["rule"] == "reserved")
@@ -180,7 +181,7 @@ struct LastingTests {
 
   @Test("a client that was away over a restart is told what it missed on its WebSocket, without a gap")
   func socket() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let (anna, bert) = (meeting.anna, meeting.bert)
     _ = try await post("seen", anna)
     _ = try await bert.client.wait(in: "\(bert.path)/messages", "body", "seen")
@@ -192,8 +193,8 @@ struct LastingTests {
         $0["body"] == .text("own \(number)") && $0["delivery"]?["delivered"] == 1
       }
     }
-    meeting.bert = Meeting.Seat(
-      place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: try await bert.gateway.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
     let talk = try await Talk.connected(bert.client)
     let answer = try await talk.ask([
       "id": 1, "subscribe": ["channel": .text("\(bert.path)/messages"), "since": .text(position)],
@@ -217,13 +218,15 @@ struct LastingTests {
   @Test("whoever was away for very much is told all of it, piece by piece, in every way there is to ask")
   func much() async throws {
     let count = 5_000
-    var meeting = try await Meeting.begin(["history": ["keep": "durable", "count": 100_000, "bytes": .number(1 << 30)]])
+    var meeting = try await TwoClients.begin([
+      "history": ["keep": "durable", "count": 100_000, "bytes": .number(1 << 30)]
+    ])
     let (anna, channel) = (meeting.anna, "\(meeting.anna.path)/messages")
     let position = try #require(try await anna.client.get(channel).json["position"]?.text)
     let parts = position.split(separator: ".").map(String.init)
     let (epoch, start) = (parts[0], try #require(Int(parts[1])))
-    let place = try await anna.place.restarted {
-      let database = try Database("\(anna.place.folder)/\(Gateway.storeName)", schema: .gateway)
+    let gateway = try await anna.gateway.restarted {
+      let database = try Database("\(anna.gateway.folder)/\(Gateway.storeName)", schema: .gateway)
       let session = try #require(try database.sessions().first).number
       try database.run("BEGIN")
       var total = 0
@@ -242,7 +245,8 @@ struct LastingTests {
       }
       try database.run("COMMIT")
     }
-    meeting.anna = Meeting.Seat(place: place, client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: gateway, client: anna.client, peer: anna.peer, session: anna.session)
     func number(_ message: JSON?) -> Int? { message?["body"]?.text?.split(separator: " ").first.flatMap { Int($0) } }
 
     let talk = try await Talk.connected(anna.client)
@@ -281,14 +285,15 @@ struct LastingTests {
 
   @Test("a message that the disk has made something else of is told as that, and the others around it")
   func damage() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let anna = meeting.anna
     for number in 1...5 { _ = try await post("text \(number)", anna) }
-    let place = try await anna.place.restarted {
-      let database = try Database("\(anna.place.folder)/\(Gateway.storeName)", schema: .gateway)
+    let gateway = try await anna.gateway.restarted {
+      let database = try Database("\(anna.gateway.folder)/\(Gateway.storeName)", schema: .gateway)
       try database.run("UPDATE message SET json = ? WHERE instr(CAST(json AS TEXT), ?) > 0", Array("{}".utf8), "text 3")
     }
-    meeting.anna = Meeting.Seat(place: place, client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: gateway, client: anna.client, peer: anna.peer, session: anna.session)
     let items = try await anna.client.get("\(anna.path)/messages").json["items"]
     #expect(bodies(items) == ["text 1", "text 2", "", "text 4", "text 5"])
     let ruin = items?.list?[2]
@@ -302,7 +307,7 @@ struct LastingTests {
 
   @Test("no more of a history is kept than was asked for, and what is older than memory is paged from the store")
   func retention() async throws {
-    try await Meeting.hold(["history": ["keep": "durable", "count": 40]]) { meeting in
+    try await TwoClients.hold(["history": ["keep": "durable", "count": 40]]) { meeting in
       let anna = meeting.anna
       for number in 1...60 { _ = try await post("text \(number)", anna) }
       let items = try await anna.client.get("\(anna.path)/messages?limit=100").json["items"]
@@ -314,12 +319,12 @@ struct LastingTests {
 
   @Test("whoever has missed what is not kept any more is told how much that was, and what there is")
   func missed() async throws {
-    var meeting = try await Meeting.begin(["history": ["keep": "durable", "count": 40]])
+    var meeting = try await TwoClients.begin(["history": ["keep": "durable", "count": 40]])
     let (anna, channel) = (meeting.anna, "\(meeting.anna.path)/messages")
     let position = try #require(try await anna.client.get(channel).json["position"]?.text)
     for number in 1...60 { _ = try await post("text \(number)", anna) }
-    meeting.anna = Meeting.Seat(
-      place: try await anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: try await anna.gateway.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
     // What is too much goes in a turn of its own.
     var oldest: String?
     while oldest == nil {
@@ -342,7 +347,7 @@ struct LastingTests {
 
   @Test("files that were sent, received and half uploaded are there again after a restart, and the rest of one goes on")
   func files() async throws {
-    var meeting = try await Meeting.begin(["resources": "accept"])
+    var meeting = try await TwoClients.begin(["resources": "accept"])
     let (anna, bert) = (meeting.anna, meeting.bert)
     let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     func offer(_ name: String) async throws -> String {
@@ -363,9 +368,9 @@ struct LastingTests {
     }
     #expect(try await patch(0..<100_000, complete: "?0").status == 204)
 
-    let place = try await bert.place.restarted {
+    let gateway = try await bert.gateway.restarted {
       // As a power cut leaves a file that had grown and was not synced.
-      let folder = "\(bert.place.folder)/sending"
+      let folder = "\(bert.gateway.folder)/sending"
       let name = try #require(
         try FileManager.default.contentsOfDirectory(atPath: folder).first {
           FileManager.default.contents(atPath: "\(folder)/\($0)")?.count == 100_000
@@ -375,17 +380,18 @@ struct LastingTests {
       try file.write(contentsOf: [UInt8](repeating: 0, count: 250_000))
       try file.close()
     }
-    meeting.bert = Meeting.Seat(place: place, client: bert.client, peer: bert.peer, session: bert.session)
-    meeting.anna = Meeting.Seat(
-      place: try await anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: gateway, client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: try await anna.gateway.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
     let again = try await bert.client.get("\(bert.path)/resources")
     #expect(again.ids == [whole, half] && again.json["items"]?.list?.first?["state"] == "complete", "\(again.text)")
     #expect(try await bert.client.ask("HEAD", "\(bert.path)/resources/\(half)/content")["Upload-Offset"] == "100000")
     let kept = "\(anna.path)/resources/\(came["id"]?.text ?? "")"
     #expect(try await anna.client.get("\(kept)/content").body == content)
     #expect(try await anna.client.get(kept).json["sha256"] == came["sha256"])
-    for seat in [meeting.anna, meeting.bert] {
-      _ = try await seat.client.wait(in: "\(seat.path)/members", "state", "connected")
+    for side in [meeting.anna, meeting.bert] {
+      _ = try await side.client.wait(in: "\(side.path)/members", "state", "connected")
     }
     #expect(try await patch(100_000..<content.count, complete: "?1").status == 200)
     let rest = try await anna.client.wait(in: "\(anna.path)/resources") {
@@ -397,7 +403,7 @@ struct LastingTests {
 
   @Test("what is older than was asked for goes, also where nothing new comes")
   func age() async throws {
-    try await Meeting.hold(["history": ["keep": "durable", "age": 3_600]]) { meeting in
+    try await TwoClients.hold(["history": ["keep": "durable", "age": 3_600]]) { meeting in
       let anna = meeting.anna
       _ = try await post("old", anna)
       _ = try await post("newer", anna)
@@ -412,7 +418,7 @@ struct LastingTests {
       #expect(try await anna.client.get(since).json["recovered"] == true)
       let unchanged = ["If-None-Match": list["ETag"] ?? ""]
       #expect(try await anna.client.get("\(anna.path)/messages", unchanged).status == 304)
-      await anna.place.gateway.run { core in _ = core.sessionStore.prune(at: Timestamp.now + .seconds(3_700)) }
+      await anna.gateway.running.run { core in _ = core.sessionStore.prune(at: Timestamp.now + .seconds(3_700)) }
       while try await anna.client.get("\(anna.path)/messages", unchanged).status == 304 {}
       #expect(bodies(try await anna.client.get("\(anna.path)/messages").json["items"]) == [])
       let late = try await anna.client.get(since)
@@ -425,8 +431,8 @@ struct LastingTests {
 
   @Test("the history of a peer that lives with its WebSocket cannot last")
   func connectionPeer() async throws {
-    try await atPlace { place in
-      let client = try await place.client()
+    try await withGateway { gateway in
+      let client = try await gateway.client()
       let talk = try await Talk.connected(client)
       let peer = try await client.make("/v1/peers", ["displayName": "Eve", "lifetime": "connection"])
       let answer = try await client.post("/v1/sessions", ["peer": .text(peer.id), "history": ["keep": "durable"]])

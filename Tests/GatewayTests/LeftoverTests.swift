@@ -11,7 +11,7 @@ struct LeftoverTests {
   private let content = [UInt8](repeating: 7, count: 100_000)
 
   private func send(
-    _ meeting: Meeting, named name: String = "a.bin", _ fields: [String: String] = [:]
+    _ meeting: TwoClients, named name: String = "a.bin", _ fields: [String: String] = [:]
   ) async throws -> String {
     let (anna, bert) = (meeting.anna, meeting.bert)
     let body: JSON = ["name": .text(name), "to": .text(anna.peer), "size": .number(content.count)]
@@ -21,47 +21,49 @@ struct LeftoverTests {
     return id
   }
 
-  private func sending(_ place: Place) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: "\(place.folder)/sending")
+  private func sending(_ gateway: TestGateway) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "\(gateway.folder)/sending")
   }
 
-  private func database(of place: Place) throws -> Database {
-    try Database("\(place.folder)/\(Gateway.storeName)", schema: .gateway)
+  private func database(of gateway: TestGateway) throws -> Database {
+    try Database("\(gateway.folder)/\(Gateway.storeName)", schema: .gateway)
   }
 
   @Test("what was sent whole goes, though its file was still there when the power was cut")
   func sent() async throws {
-    var meeting = try await Meeting.begin(["resources": "accept"])
+    var meeting = try await TwoClients.begin(["resources": "accept"])
     let bert = meeting.bert
     let id = try await send(meeting)
     _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
-    let place = try await bert.place.restarted {
-      #expect(try sending(bert.place).isEmpty)
-      let database = try database(of: bert.place)
+    let gateway = try await bert.gateway.restarted {
+      #expect(try sending(bert.gateway).isEmpty)
+      let database = try database(of: bert.gateway)
       var row = try #require(try database.resources().first)
       row.path = "sending/again"
       try database.keep(row)
-      try Data(content).write(to: URL(filePath: "\(bert.place.folder)/sending/again"))
+      try Data(content).write(to: URL(filePath: "\(bert.gateway.folder)/sending/again"))
     }
-    meeting.bert = Meeting.Seat(place: place, client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: gateway, client: bert.client, peer: bert.peer, session: bert.session)
     #expect(try await bert.client.get("\(bert.path)/resources/\(id)").json["state"] == "complete")
-    #expect(try sending(place).isEmpty)
+    #expect(try sending(gateway).isEmpty)
     await meeting.end()
   }
 
   @Test("what was deleted on its way goes, though it was still on its way when the power was cut")
   func deleted() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let (anna, bert) = (meeting.anna, meeting.bert)
     let id = try await send(meeting)
     _ = try await anna.client.wait(in: "\(anna.path)/resources", "state", "offered")
-    let place = try await bert.place.restarted {
-      #expect(try sending(bert.place).count == 1)
-      try database(of: bert.place).removeResource(id)
+    let gateway = try await bert.gateway.restarted {
+      #expect(try sending(bert.gateway).count == 1)
+      try database(of: bert.gateway).removeResource(id)
     }
-    meeting.bert = Meeting.Seat(place: place, client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: gateway, client: bert.client, peer: bert.peer, session: bert.session)
     #expect(try await bert.client.get("\(bert.path)/resources").ids.isEmpty)
-    #expect(try sending(place).isEmpty)
+    #expect(try sending(gateway).isEmpty)
     let end = try await anna.client.wait(in: "\(anna.path)/resources") { $0["state"] != "offered" }
     #expect(["cancelled", "failed"].contains(end["state"]), "\(end)")
     await meeting.end()
@@ -74,18 +76,19 @@ struct LeftoverTests {
     "what goes out already is not offered anew, though the power was cut before the resource knew of it",
     arguments: [nil, digest])
   func offered(digest: String?) async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let (anna, bert) = (meeting.anna, meeting.bert)
     let fields = digest.map { ["Repr-Digest": "sha-256=:\($0):"] } ?? [:]
     let id = try await send(meeting, fields)
     _ = try await anna.client.wait(in: "\(anna.path)/resources", "state", "offered")
-    let place = try await bert.place.restarted {
-      let database = try database(of: bert.place)
+    let gateway = try await bert.gateway.restarted {
+      let database = try database(of: bert.gateway)
       var row = try #require(try database.resources().first)
       row.transfer = nil
       try database.keep(row)
     }
-    meeting.bert = Meeting.Seat(place: place, client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: gateway, client: bert.client, peer: bert.peer, session: bert.session)
     _ = try await bert.client.wait(in: "\(bert.path)/members", "state", "connected")
     let offered = try #require(try await anna.client.get("\(anna.path)/resources").ids.first)
     let answer = try await anna.client.patch("\(anna.path)/resources/\(offered)", ["state": "accepted"])
@@ -101,16 +104,16 @@ struct LeftoverTests {
 
   @Test("what was declined takes no room where it came from")
   func declined() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       _ = try await send(meeting)
       let offered = try await anna.client.wait(in: "\(anna.path)/resources", "state", "offered")
-      #expect(try sending(bert.place).count == 1)
+      #expect(try sending(bert.gateway).count == 1)
       let answer = try await anna.client.patch(
         "\(anna.path)/resources/\(offered["id"]?.text ?? "")", ["state": "declined"])
       #expect(answer.status == 200, "\(answer.text)")
       _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "declined")
-      #expect(try sending(bert.place).isEmpty)
+      #expect(try sending(bert.gateway).isEmpty)
     }
   }
 }

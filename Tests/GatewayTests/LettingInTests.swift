@@ -6,30 +6,32 @@ internal import Testing
 @Suite("A client says who comes into its session", .timeLimit(.minutes(2)), .serialized)
 struct LettingInTests {
   /// How it ends for the one who wants to come in, and for the one inside.
-  private func tries(_ guest: Meeting.Seat, _ host: Meeting.Seat) async throws -> (guest: JSON, host: JSON) {
+  private func tries(_ guest: TwoClients.SessionClient, _ host: TwoClients.SessionClient) async throws -> (
+    guest: JSON, host: JSON
+  ) {
     let (one, two) = (try await guest.call(host), try await host.call(guest))
     return (try await guest.end(of: one), try await host.end(of: two))
   }
 
   /// Whoever bars somebody has to lift that before it asks for him, and he is not let in whatever he does.
-  private func expectBarred(_ guest: Meeting.Seat, by host: Meeting.Seat) async throws {
+  private func expectBarred(_ guest: TwoClients.SessionClient, by host: TwoClients.SessionClient) async throws {
     let data = try await guest.client.get("\(guest.path)/connection-data").json
     let asked = try await host.client.post("\(host.path)/connections", data)
     #expect(asked.status == 400 && asked.json["detail"]?.text?.contains("banned or blocked") == true, "\(asked.text)")
     let end = try await guest.end(of: try await guest.call(host, timeout: 1))
     #expect(end["state"] == "timedOut" || end["state"] == "failed", "\(end.line)")
-    for (seat, other) in [(guest, host), (host, guest)] {
-      let members = try await seat.client.get("\(seat.path)/members?state=connected").json["items"]?.list ?? []
+    for (side, other) in [(guest, host), (host, guest)] {
+      let members = try await side.client.get("\(side.path)/members?state=connected").json["items"]?.list ?? []
       #expect(!members.contains { $0["peer"] == .text(other.peer) })
     }
   }
 
   @Test("Where it is locked nobody else comes in, and who is in stays; unlocked, they do")
   func locked() async throws {
-    try await atPlace { place in
-      let meeting = try await Meeting.near(at: place)
+    try await withGateway { gateway in
+      let meeting = try await TwoClients.near(at: gateway)
       let (anna, bert) = (meeting.anna, meeting.bert)
-      let cora = try await Meeting.Seat.taken(at: place, by: "Cora")
+      let cora = try await TwoClients.SessionClient.taken(at: gateway, by: "Cora")
       #expect(try await anna.client.patch(anna.path, ["locked": true]).json["locked"] == true)
       let shut = try await tries(cora, anna)
       #expect(shut.guest["state"] == "failed" && shut.guest["problem"]?["detail"]?.text?.isEmpty == false, "\(shut)")
@@ -45,10 +47,10 @@ struct LettingInTests {
 
   @Test("Who is blocked is out and does not come back, and everybody else does; unblocked, it does")
   func blocked() async throws {
-    try await atPlace { place in
-      let meeting = try await Meeting.near(at: place)
+    try await withGateway { gateway in
+      let meeting = try await TwoClients.near(at: gateway)
       let (anna, bert) = (meeting.anna, meeting.bert)
-      let cora = try await Meeting.Seat.taken(at: place, by: "Cora")
+      let cora = try await TwoClients.SessionClient.taken(at: gateway, by: "Cora")
       let blocked = try await anna.client.patch(anna.path, ["blocked": [.text(cora.peer)]])
       #expect(blocked.json["blocked"] == [.text(cora.peer)])
       try await expectBarred(cora, by: anna)
@@ -65,8 +67,8 @@ struct LettingInTests {
 
   @Test("Who was removed hears so, and comes back unless it was banned")
   func removed() async throws {
-    try await atPlace { place in
-      let meeting = try await Meeting.near(at: place)
+    try await withGateway { gateway in
+      let meeting = try await TwoClients.near(at: gateway)
       let (anna, bert) = (meeting.anna, meeting.bert)
       for isBanned in [false, true] {
         let member = try await anna.client.wait(in: "\(anna.path)/members?state=connected") { _ in true }
@@ -85,9 +87,9 @@ struct LettingInTests {
 
   @Test("Who is not believed is not let in, and hears why")
   func rejected() async throws {
-    try await atPlace { place in
-      let anna = try await Meeting.Seat.taken(at: place, by: "Anna", ["trust": "ask"])
-      let bert = try await Meeting.Seat.taken(at: place, by: "Bert")
+    try await withGateway { gateway in
+      let anna = try await TwoClients.SessionClient.taken(at: gateway, by: "Anna", ["trust": "ask"])
+      let bert = try await TwoClients.SessionClient.taken(at: gateway, by: "Bert")
       let (one, two) = (try await anna.call(bert), try await bert.call(anna))
       let pending = try await anna.client.wait(in: "\(anna.path)/certificates", "state", "pending")
       #expect(pending["peer"] == .text(bert.peer) && pending["chain"] == [])
@@ -104,11 +106,11 @@ struct LettingInTests {
 
   @Test("P-SEC-5 The first by a name is known by its key from then on, and nobody else comes by that name")
   func firstUse() async throws {
-    let place = try await Place.open()
-    let chief = try await place.client("operator")
-    let anna = try await Meeting.Seat.taken(at: place, by: "Anna", ["trust": "firstUse"])
-    let bert = try await Meeting.Seat.taken(at: place, by: "Bert")
-    let impostor = try await Meeting.Seat.taken(at: place, by: "Bert")
+    let gateway = try await TestGateway.open()
+    let chief = try await gateway.client("operator")
+    let anna = try await TwoClients.SessionClient.taken(at: gateway, by: "Anna", ["trust": "firstUse"])
+    let bert = try await TwoClients.SessionClient.taken(at: gateway, by: "Bert")
+    let impostor = try await TwoClients.SessionClient.taken(at: gateway, by: "Bert")
     try await bert.connect(with: anna)
     // It is known, and nobody has made sure of it.
     let known = try await chief.get("/v1/trusted-peers/\(bert.peer)").json
@@ -127,8 +129,8 @@ struct LettingInTests {
     #expect(try await chief.post("/v1/trusted-peers", hand).json["confirmation"] == "hand")
     #expect(try await anna.client.wait(in: "\(anna.path)/members", "state", "connected")["verified"] == true)
 
-    let again = try await place.restarted()
-    let late = try await Meeting.Seat.taken(at: again, by: "Anna2", ["trust": "firstUse"])
+    let again = try await gateway.restarted()
+    let late = try await TwoClients.SessionClient.taken(at: again, by: "Anna2", ["trust": "firstUse"])
     #expect(try await tries(impostor, late).guest["state"] == "failed")
     try await bert.connect(with: late)
     // Once somebody has said that it may, another one has the name.

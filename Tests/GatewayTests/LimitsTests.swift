@@ -10,8 +10,8 @@ struct LimitsTests {
     "Each limit that /v1/gateway shows is in the contract or an option, and in docs/operations.md as large as it is")
   func everywhere() async throws {
     var shown: [JSON.Member] = []
-    try await atPlace({ $0.authenticationTimeout = GatewayOptions(folder: "").authenticationTimeout }) { place in
-      shown = try await place.client().get("/v1/gateway").json["limits"]?.members ?? []
+    try await withGateway({ $0.authenticationTimeout = GatewayOptions(folder: "").authenticationTimeout }) { gateway in
+      shown = try await gateway.client().get("/v1/gateway").json["limits"]?.members ?? []
     }
     #expect(Set(shown.map(\.name)).count == shown.count)
     let options = GatewayLimits.all.map(\.name)
@@ -29,8 +29,8 @@ struct LimitsTests {
 
   @Test("Connection data and the file of an identity that are a byte too long are refused with their limit")
   func tooLong() async throws {
-    try await atPlace { place in
-      let client = try await place.client("operator")
+    try await withGateway { gateway in
+      let client = try await gateway.client("operator")
       _ = try await client.make("/v1/peers", ["displayName": "Anna"])
       let session = try await client.make("/v1/sessions")["Location"] ?? ""
       for (path, bytesMax) in [
@@ -47,8 +47,8 @@ struct LimitsTests {
 
   @Test("A resource's content type is refused where no resource could be sent with it")
   func contentType() async throws {
-    try await atPlace { place in
-      let client = try await place.client()
+    try await withGateway { gateway in
+      let client = try await gateway.client()
       _ = try await client.make("/v1/peers", ["displayName": "Anna"])
       let session = try await client.make("/v1/sessions")["Location"] ?? ""
       let type = "image/" + String(repeating: "x", count: 122)

@@ -6,8 +6,8 @@ internal import Testing
 @Suite("Things are made, listed, changed and removed", .timeLimit(.minutes(2)))
 struct ListTests {
   /// A client with a peer.
-  private func seat(_ place: Place) async throws -> (client: Asker, peer: String) {
-    let client = try await place.client()
+  private func side(_ gateway: TestGateway) async throws -> (client: HTTPClient, peer: String) {
+    let client = try await gateway.client()
     return (client, try await client.make("/v1/peers", ["displayName": "Anna"]).id)
   }
 
@@ -20,9 +20,9 @@ struct ListTests {
       ("/v1/advertisers", ["serviceType": "chat", "invitations": "adhoc"] as JSON),
     ] as [(String, JSON)])
   func lives(path: String, body: JSON) async throws {
-    try await atPlace { place in
-      let (anna, peer) = try await seat(place)
-      let bert = try await seat(place).client
+    try await withGateway { gateway in
+      let (anna, peer) = try await side(gateway)
+      let bert = try await side(gateway).client
       let made = try await anna.make(path, body)
       let location = try #require(made["Location"])
       #expect(location == "\(path)/\(made.id)" && made.json["peer"] == .text(peer))
@@ -45,8 +45,8 @@ struct ListTests {
 
   @Test("A list comes in pages, whose links lead through all of it in order")
   func pages() async throws {
-    try await atPlace { place in
-      let (anna, _) = try await seat(place)
+    try await withGateway { gateway in
+      let (anna, _) = try await side(gateway)
       var made: [String] = []
       for number in 0..<7 {
         made.append(try await anna.make("/v1/browsers", ["serviceType": .text("chat-\(number % 2)")]).id)
@@ -70,8 +70,8 @@ struct ListTests {
 
   @Test("A change names the state that it means, or is not made where that has passed")
   func matching() async throws {
-    try await atPlace { place in
-      let (anna, _) = try await seat(place)
+    try await withGateway { gateway in
+      let (anna, _) = try await side(gateway)
       let made = try await anna.make("/v1/sessions")
       let path = made["Location"] ?? ""
       let old = try await anna.get(path)["ETag"] ?? ""
@@ -95,9 +95,9 @@ struct ListTests {
 
   @Test("Whoever asks the same again on one connection is told how it is now, and nothing once their token has gone")
   func asking() async throws {
-    try await atPlace { place in
-      let boss = try await place.client("operator")
-      let (anna, _) = try await seat(place)
+    try await withGateway { gateway in
+      let boss = try await gateway.client("operator")
+      let (anna, _) = try await side(gateway)
       let path = try await anna.make("/v1/sessions")["Location"] ?? ""
       let line = try anna.line()
       let words = anna.head("GET", path, nil, nil, ["Connection": "keep-alive"])
@@ -117,7 +117,7 @@ struct ListTests {
       let changed = try await again()
       #expect(changed.json["locked"] == true && changed["ETag"] != first["ETag"])
       // Whatever has others forgotten, a token that is good stays so.
-      let other = try await place.pair("member")
+      let other = try await gateway.pair("member")
       #expect(try await boss.delete("/v1/clients/\(other.json["client"]?.text ?? "")").status == 204)
       #expect(try await again().body == changed.body)
       let id = try await anna.get("/v1/clients/self").id
@@ -129,8 +129,8 @@ struct ListTests {
 
   @Test("What an advertiser says can be changed, and wrong things are named")
   func advertisers() async throws {
-    try await atPlace { place in
-      let (anna, peer) = try await seat(place)
+    try await withGateway { gateway in
+      let (anna, peer) = try await side(gateway)
       let made = try await anna.make("/v1/advertisers", ["serviceType": "chat"])
       let path = made["Location"] ?? ""
       #expect(made.json["state"] == "advertising" && made.json["invitations"] == "ask")
@@ -149,8 +149,8 @@ struct ListTests {
 
   @Test("A peer of a connection goes some time after its last WebSocket, and not before")
   func connections() async throws {
-    try await atPlace({ $0.reconnectTimeout = .milliseconds(200) }) { place in
-      let anna = try await place.client()
+    try await withGateway({ $0.reconnectTimeout = .milliseconds(200) }) { gateway in
+      let anna = try await gateway.client()
       let talk = try await Talk.connected(anna)
       let brief = try await anna.make("/v1/peers", ["displayName": "Brief", "lifetime": "connection"]).id
       let stored = try await anna.make("/v1/peers", ["displayName": "Stored"]).id

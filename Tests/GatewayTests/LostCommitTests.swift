@@ -6,22 +6,23 @@ internal import Testing
 
 @Suite("A store that has lost what was acknowledged says so", .timeLimit(.minutes(3)))
 struct LostCommitTests {
-  private func post(_ text: String, _ seat: Meeting.Seat) async throws {
-    let answer = try await seat.client.ask("POST", "\(seat.path)/messages", Array(text.utf8), type: "text/plain")
+  private func post(_ text: String, _ side: TwoClients.SessionClient) async throws {
+    let answer = try await side.client.ask("POST", "\(side.path)/messages", Array(text.utf8), type: "text/plain")
     try #require(answer.status == 201, "\(answer.text)")
   }
 
   @Test(
     "its channels begin anew, the log and /readyz say what is missing, and files it does not know are kept for days")
   func older() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let files = FileManager.default
-    let folder = meeting.anna.place.folder
+    let folder = meeting.anna.gateway.folder
     let (store, aside) = ("\(folder)/\(Gateway.storeName)", "\(folder)/aside.db")
     func restart(_ meanwhile: () throws -> Void) async throws {
       let anna = meeting.anna
-      meeting.anna = Meeting.Seat(
-        place: try await anna.place.restarted(meanwhile), client: anna.client, peer: anna.peer, session: anna.session)
+      meeting.anna = TwoClients.SessionClient(
+        gateway: try await anna.gateway.restarted(meanwhile), client: anna.client, peer: anna.peer,
+        session: anna.session)
       _ = try await anna.client.wait(in: "\(anna.path)/members", "state", "connected")
     }
     for number in 1...3 { try await post("before \(number)", meeting.anna) }
@@ -39,7 +40,7 @@ struct LostCommitTests {
     }
     let readiness = try await client.get("/readyz")
     #expect(readiness.status == 503 && readiness.text.contains("commits are missing"), "\(readiness.text)")
-    let said = try #require(await meeting.anna.place.gateway.log.first { $0.event == "lost" })
+    let said = try #require(await meeting.anna.gateway.running.log.first { $0.event == "lost" })
     #expect(said.level == .error)
     for number in 1...3 { try await post("new \(number)", meeting.anna) }
     let news = try await client.get("\(path)/messages?since=\(before)").json

@@ -6,31 +6,32 @@ internal import Testing
 @testable internal import Gateway
 
 /// Two clients at two gateways, each with a peer, in one session.
-struct Meeting {
-  struct Seat: Sendable {
-    let place: Place
-    let client: Asker
+struct TwoClients {
+  struct SessionClient: Sendable {
+    let gateway: TestGateway
+    let client: HTTPClient
     let peer: String
     var session = ""
 
     var path: String { "/v1/sessions/\(session)" }
   }
 
-  var anna: Seat
-  var bert: Seat
+  var anna: SessionClient
+  var bert: SessionClient
 
-  private static func seat(_ place: Place, _ name: String, _ role: String) async throws -> Seat {
-    let client = try await place.client(role)
-    return Seat(place: place, client: client, peer: try await client.make("/v1/peers", ["displayName": .text(name)]).id)
+  private static func side(_ gateway: TestGateway, _ name: String, _ role: String) async throws -> SessionClient {
+    let client = try await gateway.client(role)
+    return SessionClient(
+      gateway: gateway, client: client, peer: try await client.make("/v1/peers", ["displayName": .text(name)]).id)
   }
 
   /// Anna advertises; Bert, whose gateway knows hers, finds and invites her.
   static func begin(
     _ wishes: JSON = [:], as role: String = "member", _ change: (inout GatewayOptions) -> Void = { _ in }
-  ) async throws -> Meeting {
-    let here = try await Place.open("Here", change)
-    let there = try await Place.open("There", nextTo: here, change)
-    var meeting = Meeting(anna: try await seat(here, "Anna", role), bert: try await seat(there, "Bert", role))
+  ) async throws -> TwoClients {
+    let here = try await TestGateway.open("Here", change)
+    let there = try await TestGateway.open("There", nextTo: here, change)
+    var meeting = TwoClients(anna: try await side(here, "Anna", role), bert: try await side(there, "Bert", role))
     let (anna, bert) = (meeting.anna.client, meeting.bert.client)
     meeting.anna.session = try await anna.make("/v1/sessions", wishes).id
     meeting.bert.session = try await bert.make("/v1/sessions").id
@@ -52,20 +53,20 @@ struct Meeting {
     _ = try await bert.wait(in: "/v1/invitations?direction=outgoing") {
       $0["id"] == .text(invitation.id) && $0["state"] == "accepted"
     }
-    for seat in [meeting.anna, meeting.bert] {
-      _ = try await seat.client.wait(in: "\(seat.path)/members", "state", "connected")
+    for side in [meeting.anna, meeting.bert] {
+      _ = try await side.client.wait(in: "\(side.path)/members", "state", "connected")
     }
     return meeting
   }
 
   func end() async {
-    await anna.place.close()
-    await bert.place.close()
+    await anna.gateway.close()
+    await bert.gateway.close()
   }
 
   static func hold(
     _ wishes: JSON = [:], as role: String = "member", _ change: (inout GatewayOptions) -> Void = { _ in },
-    _ test: (Meeting) async throws -> Void
+    _ test: (TwoClients) async throws -> Void
   ) async throws {
     let meeting = try await begin(wishes, as: role, change)
     do {
@@ -82,7 +83,7 @@ struct Meeting {
 struct MeetingTests {
   @Test("Messages go both ways, kept as they were sent, and one of one's own id is sent once")
   func messages() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let sent = try await anna.client.ask(
         "POST", "\(anna.path)/messages?to=\(bert.peer)&mode=reliable", Array("grüße".utf8), type: "text/markdown")
@@ -124,7 +125,7 @@ struct MeetingTests {
 
   @Test("P-MSG-3 What becomes of a message is told for each who was to get it")
   func fates() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let talk = try await Talk.connected(anna.client)
       let channel = "\(anna.path)/messages"
@@ -152,7 +153,7 @@ struct MeetingTests {
 
   @Test("A stream that one curl writes is read by another, live")
   func streams() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let stream = try await anna.client.make("\(anna.path)/streams", ["name": "voice", "to": .text(bert.peer)])
       let came = try await bert.client.wait(in: "\(bert.path)/streams", "name", "voice")
@@ -180,7 +181,7 @@ struct MeetingTests {
 
   @Test("Who writes a stream and is silent hears that it has ended")
   func silence() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let stream = try await anna.client.make("\(anna.path)/streams", ["name": "voice", "to": .text(bert.peer)])
       let came = try await bert.client.wait(in: "\(bert.path)/streams", "name", "voice")
@@ -198,7 +199,7 @@ struct MeetingTests {
 
   @Test("P-STR-1 A stream that its member gives up before anybody writes is told as failed")
   func unwritten() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       _ = try await anna.client.make("\(anna.path)/streams", ["name": "voice", "to": .text(bert.peer)])
       let came = try await bert.client.wait(in: "\(bert.path)/streams", "name", "voice")
@@ -210,7 +211,7 @@ struct MeetingTests {
 
   @Test("A resource that is uploaded in parts arrives whole, and is given out in parts")
   func resources() async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
       let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
       let made = try await anna.client.make(
@@ -246,27 +247,27 @@ struct MeetingTests {
       #expect(last.status == 200 && last["Upload-Complete"] == "?1")
       let came = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
       #expect(came["name"] == "data ü.bin" && came["size"] == 100_000 && came["contentType"] == "image/png")
-      let place = came["content"]?.text ?? ""
-      let whole = try await bert.client.get(place)
+      let download = came["content"]?.text ?? ""
+      let whole = try await bert.client.get(download)
       #expect(whole.body == bytes && whole["Content-Type"] == "image/png" && whole["Accept-Ranges"] == "bytes")
       #expect(whole["Content-Disposition"] == "inline; filename*=UTF-8''data%20%C3%BC.bin")
       for (range, part) in [("0-9", bytes[..<10]), ("99990-", bytes[99_990...]), ("-5", bytes[99_995...])] {
-        let answer = try await bert.client.get(place, ["Range": "bytes=\(range)"])
+        let answer = try await bert.client.get(download, ["Range": "bytes=\(range)"])
         #expect(answer.status == 206 && answer.body == Array(part), "\(range)")
       }
-      #expect(try await bert.client.get(place, ["Range": "bytes=100000-"])["Content-Range"] == "bytes */100000")
-      #expect(try await bert.client.get(place, ["Range": "bytes=0-1", "If-Range": "\"other\""]).status == 200)
-      #expect(try await bert.client.get(place, ["If-None-Match": whole["ETag"] ?? ""]).status == 304)
+      #expect(try await bert.client.get(download, ["Range": "bytes=100000-"])["Content-Range"] == "bytes */100000")
+      #expect(try await bert.client.get(download, ["Range": "bytes=0-1", "If-Range": "\"other\""]).status == 200)
+      #expect(try await bert.client.get(download, ["If-None-Match": whole["ETag"] ?? ""]).status == 304)
       _ = try await anna.client.wait(in: "\(anna.path)/resources", "state", "complete")
       #expect(try await anna.client.get(content).problem == "gone")
       #expect(try await bert.client.delete("\(bert.path)/resources/\(came["id"]?.text ?? "")").status == 204)
-      #expect(try await bert.client.get(place).status == 404)
+      #expect(try await bert.client.get(download).status == 404)
     }
   }
 
   @Test("An upload that breaks off leaves what came of it, and goes on from there")
   func cutUpload() async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
       let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
       let made = try await anna.client.make(
@@ -288,19 +289,19 @@ struct MeetingTests {
 
   @Test("Who breaks an upload off begins anew at once, though the disk has not answered for what came of it")
   func busyDisk() async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
       let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
       let made = try await anna.client.make(
         "\(anna.path)/resources", ["name": "anew", "to": .text(bert.peer), "size": .number(bytes.count)])
       let content = made.json["content"]?.text ?? ""
       func areUploads(_ count: Int) async throws {
-        while try await !anna.place.stranger.get("/metrics").text.contains("\nvicinity_uploads \(count)\n") {}
+        while try await !anna.gateway.stranger.get("/metrics").text.contains("\nvicinity_uploads \(count)\n") {}
       }
       let part = try await anna.client.ask("PATCH", content, Array(bytes[..<40_000]), headers: ["Upload-Offset": "0"])
       #expect(part.status == 204)
       let disk = Standstill()
-      async let held: Void = anna.place.gateway.host.onDisk { disk.stand() }
+      async let held: Void = anna.gateway.running.host.onDisk { disk.stand() }
       await disk.begun()
       let line = try await anna.client.begin(
         "PATCH", content, Array(bytes[40_000..<50_000]), of: 60_000, ["Upload-Offset": "40000"])
@@ -319,7 +320,7 @@ struct MeetingTests {
 
   @Test("Where a session asks, a resource waits to be taken, and may be refused")
   func decisions() async throws {
-    try await Meeting.hold(["resources": "ask"]) { meeting in
+    try await TwoClients.hold(["resources": "ask"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
       for (word, state) in [("accepted", "complete"), ("declined", "declined")] as [(String, JSON)] {
         let made = try await anna.client.make(
@@ -343,7 +344,7 @@ struct MeetingTests {
 
   @Test("An invitation can be declined and taken back, and what does not fit is refused")
   func invitations() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let session = try await bert.client.make("/v1/sessions").id
       let body: JSON = ["session": .text(session), "to": .text(anna.peer), "serviceType": "chat"]
@@ -370,7 +371,7 @@ struct MeetingTests {
 
   @Test("A member that is removed is told so, and a session that is left is left by its peer alone")
   func leaving() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let member = try await anna.client.wait(in: "\(anna.path)/members", "peer", .text(bert.peer))
       let path = "\(anna.path)/members/\(member["id"]?.text ?? "")"
@@ -398,7 +399,7 @@ extension Answer {
   }
 }
 
-extension Asker {
+extension HTTPClient {
   func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 }
 
@@ -408,7 +409,7 @@ final class Curl: Sendable {
   private let input = Pipe()
   private let output = Pipe()
 
-  init(_ arguments: [String], as asker: Asker) throws {
+  init(_ arguments: [String], as asker: HTTPClient) throws {
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments =
       ["curl", "-sS", "--fail", "--max-time", "30", "-H", "Authorization: Bearer \(asker.token ?? "")"] + arguments

@@ -7,8 +7,8 @@ internal import Testing
 struct NamingTests {
   @Test("P-ID-1 A client's peer is found by the name that it was given; one that cannot be is refused with its limit")
   func names() async throws {
-    let here = try await Place.open("Here")
-    let there = try await Place.open("There", nextTo: here)
+    let here = try await TestGateway.open("Here")
+    let there = try await TestGateway.open("There", nextTo: here)
     let (anna, bert) = (try await here.client(), try await there.client())
     let names = ["a", String(repeating: "n", count: 63), String(repeating: "ž", count: 31), "Zoë 👩‍👩‍👧 and Ольга"]
     for name in names {
@@ -36,18 +36,19 @@ struct NamingTests {
 
   @Test("P-ID-2 P-ID-3 Peers of one name are two, and the ID that one gateway writes is whom another one invites")
   func identifiers() async throws {
-    let here = try await Place.open("Here")
-    let there = try await Place.open("There", nextTo: here)
-    let bert = try await Meeting.Seat.taken(at: there, by: "Bert")
+    let here = try await TestGateway.open("Here")
+    let there = try await TestGateway.open("There", nextTo: here)
+    let bert = try await TwoClients.SessionClient.taken(at: there, by: "Bert")
     let (one, other) = (
-      try await Meeting.Seat.taken(at: here, by: "Anna"), try await Meeting.Seat.taken(at: here, by: "Anna")
+      try await TwoClients.SessionClient.taken(at: here, by: "Anna"),
+      try await TwoClients.SessionClient.taken(at: here, by: "Anna")
     )
     #expect(one.peer != other.peer)
     let wanted: JSON = ["serviceType": "chat"]
-    for seat in [one, other] { _ = try await seat.client.make("/v1/advertisers", wanted) }
+    for side in [one, other] { _ = try await side.client.make("/v1/advertisers", wanted) }
     let found = try await bert.client.make("/v1/browsers", wanted).json["found"]?.text ?? ""
-    for seat in [one, other] {
-      #expect(try await bert.client.wait(in: found, "id", .text(seat.peer))["displayName"] == "Anna")
+    for side in [one, other] {
+      #expect(try await bert.client.wait(in: found, "id", .text(side.peer))["displayName"] == "Anna")
     }
     // By the text that her own gateway has given, and not by what was found.
     let invitation: JSON = ["session": .text(bert.session), "to": .text(other.peer), "serviceType": "chat"]
@@ -65,12 +66,12 @@ struct NamingTests {
 
   @Test("P-ID-4 A peer that was away with its gateway is the same in the same place, and not there twice")
   func returning() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let (anna, bert) = (meeting.anna, meeting.bert)
     let found = try #require(try await bert.client.get("/v1/browsers").json["items"]?.list?.first?["found"]?.text)
     let member = try await bert.sees(anna, "connected")
-    meeting.anna = Meeting.Seat(
-      place: try await anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: try await anna.gateway.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
     let advertiser = try #require(try await anna.client.get("/v1/advertisers").ids.first)
     _ = try await anna.client.patch("/v1/advertisers/\(advertiser)", ["discoveryInfo": ["mood": "back"]])
     let again = try await bert.client.wait(in: found, "discoveryInfo", ["mood": "back"])
@@ -91,9 +92,9 @@ struct NamingTests {
 
   @Test("P-ID-5 Nobody becomes a peer by its ID: not at its own gateway, and not at another")
   func claims() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let anna = meeting.anna
-      let (near, far) = (try await anna.place.client(), meeting.bert.client)
+      let (near, far) = (try await anna.gateway.client(), meeting.bert.client)
       for other in [near, far] {
         let claim: JSON = ["displayName": "Anna", "id": .text(anna.peer)]
         #expect(try await other.post("/v1/peers", claim).json["field"] == "id")

@@ -9,17 +9,17 @@ internal import Testing
 struct OperationsTests {
   @Test("It is alive and ready, and says so to anybody")
   func health() async throws {
-    try await atPlace { place in
-      let (health, readiness) = (try await place.stranger.get("/healthz"), try await place.stranger.get("/readyz"))
+    try await withGateway { gateway in
+      let (health, readiness) = (try await gateway.stranger.get("/healthz"), try await gateway.stranger.get("/readyz"))
       #expect(health.text == "ok\n" && readiness.text == "ready\n")
     }
   }
 
   @Test("promtool finds no fault in the numbers, and all of them are there once something has happened")
   func promtool() async throws {
-    try await atPlace { place in
-      try await happenings(at: place)
-      let answer = try await place.stranger.get("/metrics")
+    try await withGateway { gateway in
+      try await makeTraffic(at: gateway)
+      let answer = try await gateway.stranger.get("/metrics")
       #expect(answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
       let judged = try await judge(answer.body)
       #expect(judged.status == 0 && judged.said.isEmpty, "\(judged.said)")
@@ -32,7 +32,7 @@ struct OperationsTests {
         "vicinity_http_refusals_total", "vicinity_transfers_ended_total", "vicinity_scrub_last_pass_timestamp_seconds",
       ]
       #expect(missing.isSubset(of: later), "\(missing)")
-      let open = try await place.stranger.get("/metrics", ["Accept": "application/openmetrics-text; version=1.0.0"])
+      let open = try await gateway.stranger.get("/metrics", ["Accept": "application/openmetrics-text; version=1.0.0"])
       #expect(open["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8")
       #expect(open.text.hasSuffix("\n# EOF\n") && open.text.contains("# TYPE vicinity_http_requests counter\n"))
     }
@@ -40,11 +40,11 @@ struct OperationsTests {
 
   @Test("The last hour of some metrics is kept, the oldest sample first, and operators are told")
   func history() async throws {
-    try await atPlace { place in
-      let boss = try await place.client("operator")
+    try await withGateway { gateway in
+      let boss = try await gateway.client("operator")
       let told = try await boss.get("/v1/gateway/history").json
       #expect(told["times"]?.list?.count == 1 && told["series"]?["memoryBytes"]?.list?.count == 1)
-      #expect(try await place.client("member").get("/v1/gateway/history").status == 403)
+      #expect(try await gateway.client("member").get("/v1/gateway/history").status == 403)
     }
     var history = MetricHistory()
     for number in 0..<MetricHistory.samplesMax + 3 {
@@ -57,8 +57,8 @@ struct OperationsTests {
 
   @Test("A text is drawn as a QR code, and nothing but its modules is in the image")
   func qrCode() async throws {
-    try await atPlace { place in
-      let client = try await place.client()
+    try await withGateway { gateway in
+      let client = try await gateway.client()
       let answer = try await client.post("/v1/qr-codes", ["text": "http://192.0.2.7:7777/#code=<script>"])
       #expect(answer.status == 200 && answer["Content-Type"] == "image/svg+xml")
       #expect(answer.text.hasPrefix("<svg ") && answer.text.hasSuffix("</svg>") && !answer.text.contains("script"))
@@ -70,22 +70,22 @@ struct OperationsTests {
       #expect(try await client.post("/v1/qr-codes", ["text": ""]).json["field"] == "text")
       #expect(
         try await client.post("/v1/qr-codes", ["text": .text(String(repeating: "a", count: 513))]).json["limit"] == 512)
-      #expect(try await place.stranger.post("/v1/qr-codes", ["text": "a"]).status == 401)
+      #expect(try await gateway.stranger.post("/v1/qr-codes", ["text": "a"]).status == 401)
     }
   }
 
   @Test("Requests, WebSockets, streams of events and what they carry are counted")
   func counted() async throws {
-    try await atPlace { place in
-      let before = try await numbers(place)
-      let client = try await place.client()
+    try await withGateway { gateway in
+      let before = try await numbers(gateway)
+      let client = try await gateway.client()
       _ = try await client.make("/v1/peers", ["displayName": "Anna"])
-      _ = try await place.stranger.get("/v1/peers")
-      _ = try await place.stranger.get("/nowhere")
+      _ = try await gateway.stranger.get("/v1/peers")
+      _ = try await gateway.stranger.get("/nowhere")
       let events = try await client.follow("/v1/peers")
       _ = try await events.next()
       let talk = try await Talk.connected(client)
-      let after = try await numbers(place)
+      let after = try await numbers(gateway)
       func grown(_ name: String) -> Double { (after[name] ?? 0) - (before[name] ?? 0) }
       #expect(grown("vicinity_http_requests_total{route=\"/v1/peers\",method=\"POST\",status=\"201\"}") == 1)
       #expect(grown("vicinity_http_requests_total{route=\"/v1/peers\",method=\"GET\",status=\"401\"}") == 1)
@@ -107,10 +107,10 @@ struct OperationsTests {
 
   @Test("Messages between sessions of one gateway that keep theirs in memory bring nothing to the disk")
   func memoryIsNoDisk() async throws {
-    try await atPlace { place in
+    try await withGateway { gateway in
       let wish: JSON = ["adhoc": "memory", "history": ["keep": "memory"]]
-      let anna = try await Meeting.Seat.taken(at: place, by: "Anna", wish)
-      let bert = try await Meeting.Seat.taken(at: place, by: "Bert", wish)
+      let anna = try await TwoClients.SessionClient.taken(at: gateway, by: "Anna", wish)
+      let bert = try await TwoClients.SessionClient.taken(at: gateway, by: "Bert", wish)
       _ = try await anna.client.wait(in: "\(anna.path)/members", "state", "connected")
       _ = try await bert.client.wait(in: "\(bert.path)/members", "state", "connected")
       func say(_ text: String) async throws {
@@ -119,37 +119,37 @@ struct OperationsTests {
       }
       // What their coming together has left to be stored comes before it.
       try await say("first")
-      let before = try await numbers(place)["vicinity_store_commits_total"]
+      let before = try await numbers(gateway)["vicinity_store_commits_total"]
       for number in 1...20 { try await say("\(number)") }
-      #expect(try await numbers(place)["vicinity_store_commits_total"] == before)
+      #expect(try await numbers(gateway)["vicinity_store_commits_total"] == before)
     }
   }
 
   @Test("Numbers are told on the machine itself, to operators, and where they are allowed; not through a proxy")
   func access() async throws {
-    try await atPlace { place in
+    try await withGateway { gateway in
       let proxied = ["X-Forwarded-For": "203.0.113.7"]
-      #expect(try await place.stranger.get("/metrics", proxied).status == 401)
-      let member = try await place.client()
+      #expect(try await gateway.stranger.get("/metrics", proxied).status == 401)
+      let member = try await gateway.client()
       #expect(try await member.get("/metrics", proxied).status == 403)
-      let op = try await place.client("operator")
+      let op = try await gateway.client("operator")
       // Others may read along before the proxy.
       #expect(try await op.get("/metrics", proxied).json["rule"] == "privateConnection")
       #expect(try await op.get("/metrics").status == 200)
       guard let outsideAddress else { return }
-      var outside = place.stranger
+      var outside = gateway.stranger
       outside.host = outsideAddress
       #expect(try await outside.get("/metrics").status == 401)
       #expect(try await outside.get("/readyz").status == 200)
     }
     guard let outsideAddress else { return }
-    try await atPlace({ $0.metricsFrom = ["192.0.2.0/24", outsideAddress] }) { place in
-      var outside = place.stranger
+    try await withGateway({ $0.metricsFrom = ["192.0.2.0/24", outsideAddress] }) { gateway in
+      var outside = gateway.stranger
       outside.host = outsideAddress
       let answer = try await outside.get("/metrics")
       #expect(answer.status == 200)
     }
-    await #expect(throws: Problem.self) { try await atPlace({ $0.metricsFrom = ["10.0.0.0/33"] }) { _ in } }
+    await #expect(throws: Problem.self) { try await withGateway({ $0.metricsFrom = ["10.0.0.0/33"] }) { _ in } }
   }
 
   @Test(
@@ -165,20 +165,20 @@ struct OperationsTests {
 
   // MARK: The stage
 
-  private func happenings(at place: Place) async throws {
-    let client = try await place.client()
+  private func makeTraffic(at gateway: TestGateway) async throws {
+    let client = try await gateway.client()
     let peer = try await client.make("/v1/peers", ["displayName": "Anna"]).id
     _ = try await client.make("/v1/sessions", ["peer": .text(peer)])
     let talk = try await Talk.connected(client)
     try await talk.goodbye(1000)
     _ = try await talk.closing()
     var closed = false
-    while !closed { closed = try await numbers(place)["vicinity_websocket_closes_total{code=\"1000\"}"] == 1 }
+    while !closed { closed = try await numbers(gateway)["vicinity_websocket_closes_total{code=\"1000\"}"] == 1 }
   }
 
-  private func numbers(_ place: Place) async throws -> [String: Double] {
+  private func numbers(_ gateway: TestGateway) async throws -> [String: Double] {
     var numbers: [String: Double] = [:]
-    for line in try await place.stranger.get("/metrics").text.split(separator: "\n") where !line.hasPrefix("#") {
+    for line in try await gateway.stranger.get("/metrics").text.split(separator: "\n") where !line.hasPrefix("#") {
       let space = try #require(line.lastIndex(of: " "))
       numbers[String(line[..<space])] = Double(line[line.index(after: space)...])
     }

@@ -14,13 +14,13 @@ struct OrderedItemsTests {
     }
     for round in 0..<2_000 {
       let id = "m\(round * 7 % 300)"
-      if let place = expected.firstIndex(where: { $0.id == id }) {
+      if let index = expected.firstIndex(where: { $0.id == id }) {
         if round % 3 == 0 {
-          items.put(item(id, expected[place].ordinal, round))
-          expected[place].size = round
+          items.put(item(id, expected[index].ordinal, round))
+          expected[index].size = round
         } else {
-          #expect(items.remove(id)?.ordinal == expected[place].ordinal)
-          expected.remove(at: place)
+          #expect(items.remove(id)?.ordinal == expected[index].ordinal)
+          expected.remove(at: index)
         }
       } else {
         ordinal += 1

@@ -8,7 +8,7 @@ internal import Testing
 
 @Suite("What a gateway keeps of a client is for itself to have, and to delete", .timeLimit(.minutes(3)), .serialized)
 struct OwnDataTests {
-  private func export(_ client: Asker) async throws -> [JSON] {
+  private func export(_ client: HTTPClient) async throws -> [JSON] {
     let answer = try await client.get("/v1/clients/self/export")
     #expect(answer.status == 200 && answer["Content-Type"] == "application/x-ndjson", "\(answer.text)")
     #expect(answer["Content-Disposition"]?.hasPrefix("attachment; filename*=UTF-8''") == true)
@@ -36,10 +36,12 @@ struct OwnDataTests {
       .compactMap { $0["item"] }
   }
 
-  private func send(_ body: [UInt8], named name: String, in seat: Meeting.Seat, to other: Meeting.Seat) async throws {
+  private func send(
+    _ body: [UInt8], named name: String, in side: TwoClients.SessionClient, to other: TwoClients.SessionClient
+  ) async throws {
     let offer: JSON = ["name": .text(name), "to": .text(other.peer), "size": .number(body.count)]
-    let id = try await seat.client.make("\(seat.path)/resources", offer).id
-    #expect(try await seat.client.ask("PUT", "\(seat.path)/resources/\(id)/content", body).status == 200)
+    let id = try await side.client.make("\(side.path)/resources", offer).id
+    #expect(try await side.client.ask("PUT", "\(side.path)/resources/\(id)/content", body).status == 200)
     let resources = "\(other.path)/resources"
     let came = try await other.client.wait(in: resources, "name", .text(name))
     if came["state"] == "offered" {
@@ -49,8 +51,8 @@ struct OwnDataTests {
   }
 
   /// More than its channel has in memory, as after years.
-  private func age(_ session: String, at place: Place, _ count: Int, of sender: String) async throws {
-    let sessionStore = try #require(await place.gateway.sessionStore)
+  private func age(_ session: String, at gateway: TestGateway, _ count: Int, of sender: String) async throws {
+    let sessionStore = try #require(await gateway.running.sessionStore)
     try await sessionStore.writer.perform { database in
       let number = try #require(try database.sessions().first { $0.id == session }?.number)
       for ordinal in 1...UInt64(count) {
@@ -68,12 +70,12 @@ struct OwnDataTests {
 
   @Test("A client gets all that is kept of it, also what is older than memory, and nothing of anybody else's")
   func export() async throws {
-    var meeting = try await Meeting.begin(["resources": "accept"])
+    var meeting = try await TwoClients.begin(["resources": "accept"])
     let (anna, bert) = (meeting.anna, meeting.bert)
     let second = try await anna.client.make("/v1/peers", ["displayName": "Anna too"]).id
     let quiet = try await anna.client.make("/v1/sessions", ["peer": .text(second)]).id
-    try await age(quiet, at: anna.place, 2_500, of: second)
-    let stranger = try await anna.place.client()
+    try await age(quiet, at: anna.gateway, 2_500, of: second)
+    let stranger = try await anna.gateway.client()
     let theirs = try await stranger.make("/v1/peers", ["displayName": "Somebody else"])
     _ = try await stranger.make("/v1/sessions", ["peer": .text(theirs.id)])
     for text in ["hello", "secret of Bert's"] {
@@ -82,8 +84,8 @@ struct OwnDataTests {
     _ = try await anna.client.wait(in: "\(anna.path)/messages", "body", "secret of Bert's")
     try await send(Array("a picture".utf8), named: "picture.png", in: bert, to: anna)
     // What is not in memory is known after a restart.
-    meeting.anna = Meeting.Seat(
-      place: try await anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: try await anna.gateway.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
 
     let lines = try await export(anna.client)
     let own = try #require(items("client", in: lines).first)
@@ -101,8 +103,9 @@ struct OwnDataTests {
     #expect(items("event", in: lines).contains { $0["event"] == "peerAdded" })
 
     let text = lines.map(\.line).joined()
-    let seeds = try await #require(await meeting.anna.place.gateway.sessionStore).writer.perform { try $0.peers() }.map(
-      \.seed)
+    let seeds = try await #require(await meeting.anna.gateway.running.sessionStore).writer.perform { try $0.peers() }
+      .map(
+        \.seed)
     for secret in [anna.client.token ?? "", theirs.id, "Somebody else"] + seeds.map({ Base64.text($0) }) {
       #expect(!text.contains(secret))
     }
@@ -114,14 +117,14 @@ struct OwnDataTests {
 
   @Test("An export is for the client itself, whatever the role of who asks")
   func roles() async throws {
-    try await atPlace { place in
-      let (boss, viewer) = (try await place.client("admin"), try await place.client("viewer"))
+    try await withGateway { gateway in
+      let (boss, viewer) = (try await gateway.client("admin"), try await gateway.client("viewer"))
       let id = try await viewer.get("/v1/clients/self").id
       #expect(try await boss.get("/v1/clients/\(id)").id == id)
       #expect(try await viewer.get("/v1/clients/\(try await boss.get("/v1/clients/self").id)").status == 404)
       let refused = try await boss.get("/v1/clients/\(id)/export")
       #expect(refused.status == 403 && refused.json["rule"] == "own")
-      #expect(try await place.stranger.get("/v1/clients/self/export").status == 401)
+      #expect(try await gateway.stranger.get("/v1/clients/self/export").status == 401)
       #expect(try await viewer.get("/v1/clients/self/export", ["Accept": "text/html"]).status == 406)
       #expect(try await viewer.ask("HEAD", "/v1/clients/\(id)/export").status == 200)
       let kinds = try await export(viewer).compactMap { $0["kind"]?.text }
@@ -132,14 +135,14 @@ struct OwnDataTests {
 
   @Test("An export ends though messages come, is one at a time, and is cut where its client is deleted meanwhile")
   func meanwhile() async throws {
-    try await atPlace { place in
-      let client = try await place.client()
+    try await withGateway { gateway in
+      let client = try await gateway.client()
       let peer = try await client.make("/v1/peers", ["displayName": "Anna"]).id
       let session = try await client.make("/v1/sessions").id
       let history = try #require(
-        await place.gateway.sessionStore?.histories.values.first?.session.number)
+        await gateway.running.sessionStore?.histories.values.first?.session.number)
       let body = String(repeating: "x", count: 20_000)
-      let writer = try #require(await place.gateway.sessionStore).writer
+      let writer = try #require(await gateway.running.sessionStore).writer
       func add(_ ordinals: ClosedRange<UInt64>) async throws {
         try await writer.perform { database in
           for ordinal in ordinals {
@@ -154,7 +157,7 @@ struct OwnDataTests {
       try await add(1...700)
       // The channel is as far as these.
       let channel = "/v1/sessions/\(session)/messages"
-      await place.gateway.run { core in
+      await gateway.running.run { core in
         guard let history = core.sessionStore.histories.values.first, let collection = core.collection(at: channel)
         else {
           return
@@ -201,15 +204,15 @@ struct OwnDataTests {
     return paths.reduce(into: Data()) { $0 += FileManager.default.contents(atPath: "\(folder)/\($1)") ?? Data() }
   }
 
-  private func files(_ place: Place) -> [String] {
+  private func files(_ gateway: TestGateway) -> [String] {
     ["sending", "received"].flatMap { part in
-      FileManager.default.enumerator(atPath: "\(place.folder)/\(part)")?.compactMap { $0 as? String } ?? []
+      FileManager.default.enumerator(atPath: "\(gateway.folder)/\(part)")?.compactMap { $0 as? String } ?? []
     }
   }
 
   @Test("Who deletes itself leaves no row, no file and no byte, others hear it go, and a restart brings nothing back")
   func deletion() async throws {
-    var meeting = try await Meeting.begin(["resources": "accept"])
+    var meeting = try await TwoClients.begin(["resources": "accept"])
     let (anna, bert) = (meeting.anna, meeting.bert)
     let marks = ["words that only Anna has", "a file that only Anna has"]
     for number in 1...50 {
@@ -222,18 +225,18 @@ struct OwnDataTests {
     let patch = try await anna.client.ask(
       "PATCH", "\(anna.path)/resources/\(id)/content", Array(marks[1].utf8), type: "application/partial-upload",
       headers: ["Upload-Offset": "0", "Upload-Complete": "?0"])
-    #expect(patch.status == 204 && files(anna.place).count >= 3)
-    let other = try await anna.place.client()
+    #expect(patch.status == 204 && files(anna.gateway).count >= 3)
+    let other = try await anna.gateway.client()
     let kept = try await other.make("/v1/peers", ["displayName": "Stays"]).id
     let talk = try await Talk.connected(anna.client)
 
     #expect(try await anna.client.delete("/v1/clients/self").status == 204)
     #expect(try await talk.closing() == 4403)
-    #expect(files(anna.place).isEmpty)
+    #expect(files(anna.gateway).isEmpty)
     #expect(try await anna.client.delete("/v1/clients/self").status == 401)
     let gone = try await bert.client.wait(in: "\(bert.path)/members", "state", "notConnected")
     #expect(gone["peer"] == .text(anna.peer))
-    let writer = try #require(await anna.place.gateway.sessionStore).writer
+    let writer = try #require(await anna.gateway.running.sessionStore).writer
     let rows = try await writer.perform { database in
       (
         try database.first("SELECT (SELECT count(*) FROM message) + (SELECT count(*) FROM resource)") { $0.integer(0) },
@@ -243,16 +246,16 @@ struct OwnDataTests {
     }
     #expect(rows.0 == 0 && rows.1 == 0 && rows.2 == [kept] && rows.3 == 1)
     for mark in marks + [anna.session] {
-      #expect(bytes(in: anna.place.folder).range(of: Data(mark.utf8)) == nil, "\(mark)")
+      #expect(bytes(in: anna.gateway.folder).range(of: Data(mark.utf8)) == nil, "\(mark)")
     }
     #expect(
       try await bert.client.get("\(bert.path)/messages?limit=1").ids.count == 1, "what others were sent is theirs")
 
-    meeting.anna = Meeting.Seat(
-      place: try await anna.place.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: try await anna.gateway.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
     #expect(try await anna.client.get("/v1/clients/self").status == 401)
     #expect(try await other.get("/v1/peers").ids.contains(kept))
-    await meeting.anna.place.gateway.run { core in
+    await meeting.anna.gateway.running.run { core in
       #expect(core.sessions.isEmpty && core.clients.clients.count == 1 && core.peers.count == 2)
     }
     await meeting.end()
@@ -260,24 +263,24 @@ struct OwnDataTests {
 
   @Test("What a gateway that was killed in the middle of it has left goes when it is started again")
   func killed() async throws {
-    var meeting = try await Meeting.begin(["resources": "accept"])
+    var meeting = try await TwoClients.begin(["resources": "accept"])
     let (anna, bert) = (meeting.anna, meeting.bert)
     _ = try await anna.client.ask("POST", "\(anna.path)/messages", Array("hello".utf8), type: "text/plain")
     try await send(Array("a picture".utf8), named: "picture.png", in: bert, to: anna)
     try await send(Array("another".utf8), named: "another.png", in: anna, to: bert)
     let id = try await anna.client.get("/v1/clients/self").id
     // As it is when the transaction is stored, and nothing of what follows it was done.
-    let stays = bert.place.folder
-    let here = try await anna.place.restarted {
-      let store = try Writer("\(anna.place.folder)/\(Gateway.storeName)", schema: .gateway)
+    let stays = bert.gateway.folder
+    let here = try await anna.gateway.restarted {
+      let store = try Writer("\(anna.gateway.folder)/\(Gateway.storeName)", schema: .gateway)
       try await store.perform { try $0.removeClient(id) }
       await store.close()
-      #expect(!files(anna.place).isEmpty)
-      try Data("lost".utf8).write(to: URL(fileURLWithPath: "\(anna.place.folder)/sending/lost"))
+      #expect(!files(anna.gateway).isEmpty)
+      try Data("lost".utf8).write(to: URL(fileURLWithPath: "\(anna.gateway.folder)/sending/lost"))
     }
-    meeting.anna = Meeting.Seat(place: here, client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(gateway: here, client: anna.client, peer: anna.peer, session: anna.session)
     #expect(files(here).isEmpty)
-    let writer = try #require(await here.gateway.sessionStore).writer
+    let writer = try #require(await here.running.sessionStore).writer
     while try await writer.perform({ try $0.removeEndedSessions() }) {}
     let rows = try await writer.perform { database in
       try database.first(
@@ -290,8 +293,8 @@ struct OwnDataTests {
     #expect(rows == 0)
     _ = try await bert.client.wait(in: "\(bert.path)/members", "state", "notConnected")
     // Nobody else's files are touched by a restart.
-    meeting.bert = Meeting.Seat(
-      place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: try await bert.gateway.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
     let received = try FileManager.default.contentsOfDirectory(atPath: "\(stays)/received/\(bert.session)")
     #expect(received == ["another.png"])
     await meeting.end()
@@ -300,44 +303,44 @@ struct OwnDataTests {
   @Test(
     "Who is at a gateway that keeps no keys is deleted as well, and a peer's files go though it was killed before them")
   func untaken() async throws {
-    try await atPlace({ $0.host.keys = .ephemeral }) { place in
-      let client = try await place.client()
+    try await withGateway({ $0.host.keys = .ephemeral }) { gateway in
+      let client = try await gateway.client()
       _ = try await client.make("/v1/peers", ["displayName": "Anna"])
       _ = try await client.make("/v1/sessions")
       #expect(try await client.delete("/v1/clients/self").status == 204)
       #expect(try await client.get("/v1/peers").status == 401)
     }
-    var meeting = try await Meeting.begin(["resources": "accept"])
+    var meeting = try await TwoClients.begin(["resources": "accept"])
     let (anna, bert) = (meeting.anna, meeting.bert)
     try await send(Array("a picture".utf8), named: "picture.png", in: bert, to: anna)
-    let here = try await anna.place.restarted {
-      let store = try Writer("\(anna.place.folder)/\(Gateway.storeName)", schema: .gateway)
+    let here = try await anna.gateway.restarted {
+      let store = try Writer("\(anna.gateway.folder)/\(Gateway.storeName)", schema: .gateway)
       try await store.perform { try $0.removePeer(anna.peer) }
       await store.close()
-      #expect(!files(anna.place).isEmpty)
+      #expect(!files(anna.gateway).isEmpty)
     }
-    meeting.anna = Meeting.Seat(place: here, client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(gateway: here, client: anna.client, peer: anna.peer, session: anna.session)
     // What was noted at the start is stored before what comes after it.
     _ = try await anna.client.make("/v1/peers", ["displayName": "Another"])
-    await here.gateway.run { core in await core.sessionStore.write(PendingWrite { _ in }, core.host) }
+    await here.running.run { core in await core.sessionStore.write(PendingWrite { _ in }, core.host) }
     #expect(files(here).isEmpty)
     await meeting.end()
   }
 
   @Test("A page's browser forgets its cookie, and an operator deletes others the same way")
   func others() async throws {
-    try await atPlace { place in
-      let boss = try await place.client("operator")
-      let paired = try await place.pair("member", [.init("cookie", true)])
+    try await withGateway { gateway in
+      let boss = try await gateway.client("operator")
+      let paired = try await gateway.pair("member", [.init("cookie", true)])
       let cookie = try #require(paired["Set-Cookie"]?.split(separator: ";").first)
-      let page = Asker(
-        port: place.port, headers: ["Cookie": String(cookie), "X-Vicinity-CSRF": paired.json["csrf"]?.text ?? ""])
-      let member = try await place.client()
+      let page = HTTPClient(
+        port: gateway.port, headers: ["Cookie": String(cookie), "X-Vicinity-CSRF": paired.json["csrf"]?.text ?? ""])
+      let member = try await gateway.client()
       let peer = try await member.make("/v1/peers", ["displayName": "Anna"]).id
       let gone = try await page.delete("/v1/clients/self")
       #expect(gone.status == 204 && gone["Set-Cookie"]?.contains("Max-Age=0") == true)
       #expect(try await boss.delete("/v1/clients/\(try await member.get("/v1/clients/self").id)").status == 204)
-      let peers = try await #require(await place.gateway.sessionStore).writer.perform { try $0.peers().map(\.id) }
+      let peers = try await #require(await gateway.running.sessionStore).writer.perform { try $0.peers().map(\.id) }
       #expect(!peers.contains(peer))
     }
   }

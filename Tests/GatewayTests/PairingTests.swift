@@ -7,14 +7,14 @@ internal import Testing
 struct PairingTests {
   @Test("A code is for one use, and a wrong one spends none")
   func codes() async throws {
-    try await atPlace { place in
-      let code = try await place.gateway.makePairingCode()
-      let nobody = place.stranger
+    try await withGateway { gateway in
+      let code = try await gateway.running.makePairingCode()
+      let nobody = gateway.stranger
       #expect(try await nobody.post("/v1/pairings", ["code": "AAAA-AAAA"]).json["rule"] == "pairingCode")
       let answer = try await nobody.post("/v1/pairings", ["code": .text(code.lowercased()), "name": "laptop"])
       #expect(answer.status == 201 && answer.json["role"] == "operator" && answer.json["name"] == "laptop")
       #expect(try await nobody.post("/v1/pairings", ["code": .text(code)]).status == 403)
-      let laptop = Asker(port: place.port, token: answer.json["token"]?.text)
+      let laptop = HTTPClient(port: gateway.port, token: answer.json["token"]?.text)
       let about = try await laptop.get("/v1/gateway")
       #expect(about.json["client"]?["name"] == "laptop" && about.json["limits"] != nil)
       #expect(try await nobody.get("/v1/gateway").json["host"] == nil)
@@ -25,9 +25,9 @@ struct PairingTests {
 
   @Test("P-ID-1 A client has a name as a peer has one, and a name that cannot be one spends no code")
   func names() async throws {
-    try await atPlace { place in
-      let code = try await place.gateway.makePairingCode()
-      let nobody = place.stranger
+    try await withGateway { gateway in
+      let code = try await gateway.running.makePairingCode()
+      let nobody = gateway.stranger
       for (name, why) in [
         ("", "empty"), (" ", "seen"), (" \t ", "U+0009"), ("\u{3000}", "seen"), ("\u{200b}", "seen"),
         ("a\u{1b}b", "U+001B"), (String(repeating: "ž", count: 32), "63"),
@@ -43,8 +43,8 @@ struct PairingTests {
 
   @Test("A client lets in others of smaller roles, and the code is told once")
   func makingCodes() async throws {
-    try await atPlace { place in
-      let boss = try await place.client("operator")
+    try await withGateway { gateway in
+      let boss = try await gateway.client("operator")
       let made = try await boss.make("/v1/pairing-codes", ["role": "viewer", "seconds": 60])
       #expect(made.json["code"]?.text?.count == 9)
       let kept = try await boss.get(made["Location"] ?? "")
@@ -54,15 +54,15 @@ struct PairingTests {
       #expect(try await boss.post("/v1/pairing-codes", ["seconds": 1]).json["field"] == "seconds")
       #expect(try await boss.delete("/v1/pairing-codes/\(made.id)").status == 204)
       #expect(try await boss.delete("/v1/pairing-codes/\(made.id)").status == 204)
-      let spent = try await place.stranger.post("/v1/pairings", ["code": made.json["code"] ?? .null])
+      let spent = try await gateway.stranger.post("/v1/pairings", ["code": made.json["code"] ?? .null])
       #expect(spent.status == 403)
     }
   }
 
   @Test("A code for several clients lets in as many, is for guests only, and their tokens end when it ends")
   func sharedCodes() async throws {
-    try await atPlace { place in
-      let boss = try await place.client("operator")
+    try await withGateway { gateway in
+      let boss = try await gateway.client("operator")
       let wish: JSON = [
         "role": "member", "scopes": ["sessions", "resources"], "seconds": 3_600, "uses": 2, "label": "Wall",
       ]
@@ -70,31 +70,31 @@ struct PairingTests {
       #expect(made.json["uses"] == 2 && made.json["label"] == "Wall")
       let end = made.json["expiresAt"]?.text ?? ""
       for left in [JSON.number(1), Optional<JSON>.none] {
-        let guest = try await place.stranger.post(
+        let guest = try await gateway.stranger.post(
           "/v1/pairings", ["code": made.json["code"] ?? .null, "name": "guest"])
         #expect(guest.status == 201 && guest.json["scopes"] == ["sessions", "resources"])
         // By two clocks, which are read one after the other.
         #expect(guest.json["expiresAt"]?.text?.prefix(15) == end.prefix(15), "\(guest.text) \(end)")
         #expect(try await boss.get(made["Location"] ?? "").json["uses"] == left)
       }
-      let late = try await place.stranger.post("/v1/pairings", ["code": made.json["code"] ?? .null])
+      let late = try await gateway.stranger.post("/v1/pairings", ["code": made.json["code"] ?? .null])
       #expect(late.status == 403 && late.json["rule"] == "pairingCode")
       for uses: JSON in [0, 1_001] {
         #expect(try await boss.post("/v1/pairing-codes", ["uses": uses]).json["field"] == "uses")
       }
-      let admin = try await place.client("admin")
+      let admin = try await gateway.client("admin")
       #expect(try await admin.post("/v1/pairing-codes", ["role": "operator", "uses": 2]).json["field"] == "uses")
     }
   }
 
   @Test("Who guesses waits, and keeps out neither another address nor the machine itself, and no code is lost by it")
   func guessing() async throws {
-    try await atPlace({ $0.trustedProxies = ["127.0.0.1"] }) { place in
+    try await withGateway({ $0.trustedProxies = ["127.0.0.1"] }) { gateway in
       func guess(_ address: String?, _ code: String = "AAAA-AAAA") async throws -> Answer {
-        try await place.stranger.post(
+        try await gateway.stranger.post(
           "/v1/pairings", ["code": .text(code)], address.map { ["X-Forwarded-For": $0] } ?? [:])
       }
-      let code = try await place.gateway.makePairingCode(role: "member")
+      let code = try await gateway.running.makePairingCode(role: "member")
       for _ in 0..<10 { #expect(try await guess("203.0.113.7").status == 403) }
       let answer = try await guess("203.0.113.7", code)
       #expect(answer.status == 429 && answer.json["rule"] == "guesses" && answer.json["limit"] == 10)
@@ -109,10 +109,10 @@ struct PairingTests {
 
   @Test("With HTTPS alone, a code that was sent in the clear is void, whatever it is for")
   func spoilt() async throws {
-    try await atPlace({ ($0.trustedProxies, $0.isHTTPSOnly) = (["127.0.0.1"], true) }) { place in
-      let code = try await place.gateway.makePairingCode(role: "viewer")
+    try await withGateway({ ($0.trustedProxies, $0.isHTTPSOnly) = (["127.0.0.1"], true) }) { gateway in
+      let code = try await gateway.running.makePairingCode(role: "viewer")
       func spend(_ scheme: String) async throws -> Answer {
-        try await place.stranger.post(
+        try await gateway.stranger.post(
           "/v1/pairings", ["code": .text(code)], ["X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": scheme])
       }
       #expect(try await spend("http").json["rule"] == "privateConnection")
@@ -122,18 +122,18 @@ struct PairingTests {
 
   @Test("A page's cookie needs the word of its pairing with each change")
   func cookies() async throws {
-    try await atPlace { place in
-      let paired = try await place.pair("member", [.init("cookie", true)])
+    try await withGateway { gateway in
+      let paired = try await gateway.pair("member", [.init("cookie", true)])
       let cookie = try #require(paired["Set-Cookie"])
       #expect(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && paired.json["token"] == nil)
-      var page = place.stranger
+      var page = gateway.stranger
       page.headers["Cookie"] = "other=1; \(cookie.prefix { $0 != ";" })"
       #expect(try await page.get("/v1/peers").status == 200)
       #expect(try await page.post("/v1/peers", ["displayName": "Anna"]).json["rule"] == "csrf")
       page.headers["X-Vicinity-CSRF"] = "wrong"
       #expect(try await page.post("/v1/peers", ["displayName": "Anna"]).status == 403)
       // A page that has lost its word pairs anew.
-      let code = try await place.gateway.makePairingCode()
+      let code = try await gateway.running.makePairingCode()
       #expect(try await page.post("/v1/pairings", ["code": .text(code)]).status == 201)
       page.headers["X-Vicinity-CSRF"] = paired.json["csrf"]?.text
       #expect(try await page.post("/v1/peers", ["displayName": "Anna"]).status == 201)
@@ -144,11 +144,11 @@ struct PairingTests {
 
   @Test("Who is revoked is out at once: token, WebSockets, streams of events, waiting requests, peers")
   func revocation() async throws {
-    try await atPlace { place in
-      let boss = try await place.client("operator")
-      let paired = try await place.pair("member")
+    try await withGateway { gateway in
+      let boss = try await gateway.client("operator")
+      let paired = try await gateway.pair("member")
       let id = paired.json["client"]?.text ?? ""
-      let anna = Asker(port: place.port, token: paired.json["token"]?.text)
+      let anna = HTTPClient(port: gateway.port, token: paired.json["token"]?.text)
       let peer = try await anna.make("/v1/peers", ["displayName": "Anna"]).id
       let talk = try await Talk.connected(anna)
       let events = try await anna.follow("/v1/peers")
@@ -171,8 +171,8 @@ struct PairingTests {
 
   @Test("A client ends its own token, and nobody else's")
   func leaving() async throws {
-    try await atPlace { place in
-      let (anna, bert) = (try await place.client(), try await place.client())
+    try await withGateway { gateway in
+      let (anna, bert) = (try await gateway.client(), try await gateway.client())
       let (annas, berts) = (
         try await anna.get("/v1/gateway").json["client"]?["id"]?.text ?? "",
         try await bert.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
@@ -185,10 +185,10 @@ struct PairingTests {
 
   @Test("An operator ends the tokens of others and their codes, and none of an admin's")
   func ranks() async throws {
-    try await atPlace { place in
-      let (admin, chief) = (try await place.client("admin"), try await place.client("operator"))
-      let (other, member) = (try await place.client("operator"), try await place.client())
-      func id(_ asker: Asker) async throws -> String {
+    try await withGateway { gateway in
+      let (admin, chief) = (try await gateway.client("admin"), try await gateway.client("operator"))
+      let (other, member) = (try await gateway.client("operator"), try await gateway.client())
+      func id(_ asker: HTTPClient) async throws -> String {
         try await asker.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
       }
       let code = try await admin.post("/v1/pairing-codes", ["role": "admin"])
@@ -205,15 +205,15 @@ struct PairingTests {
 
   @Test("What a client follows ends with its token")
   func ending() async throws {
-    try await atPlace { place in
+    try await withGateway { gateway in
       let token: String? = await withCheckedContinuation { continuation in
-        place.gateway.start { core in
+        gateway.running.start { core in
           let made = try? core.clients.add(name: "guest", role: .member, lasting: .seconds(6))
           if let made { try? await core.keep(made.client, letInBy: .machine) }
           continuation.resume(returning: made?.token)
         }
       }
-      let guest = Asker(port: place.port, token: token)
+      let guest = HTTPClient(port: gateway.port, token: token)
       let talk = try await Talk.connected(guest)
       let events = try await guest.follow("/v1/peers")
       #expect(try await events.next()?.name == "snapshot")

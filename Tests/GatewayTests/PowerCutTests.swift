@@ -18,26 +18,26 @@ struct PowerCutTests {
 
   @Test("P-MSG-3 every message that was answered with 201 or told as delivered is there, once, and positions go on")
   func messages() async throws {
-    var meeting = try await Meeting.begin()
-    let (anna, folder) = (meeting.anna, meeting.bert.place.folder)
+    var meeting = try await TwoClients.begin()
+    let (anna, folder) = (meeting.anna, meeting.bert.gateway.folder)
     var recording: Recording?
-    let place = try await meeting.bert.place.restarted {
+    let gateway = try await meeting.bert.gateway.restarted {
       recording = Recording(of: folder, from: try Self.database(in: folder))
     }
     let record = try #require(recording)
     defer { record.end() }
-    meeting.bert = Meeting.Seat(
-      place: place, client: meeting.bert.client, peer: meeting.bert.peer, session: meeting.bert.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: gateway, client: meeting.bert.client, peer: meeting.bert.peer, session: meeting.bert.session)
     let bert = meeting.bert
-    for seat in [anna, bert] { _ = try await seat.client.wait(in: "\(seat.path)/members", "state", "connected") }
+    for side in [anna, bert] { _ = try await side.client.wait(in: "\(side.path)/members", "state", "connected") }
 
     var promises: [Promise] = []
     for number in 1...12 {
-      let seat = number % 3 == 0 ? anna : bert
-      let body = "\(seat.peer == bert.peer ? "own" : "other") \(number)"
-      let sent = try await seat.client.ask("POST", "\(seat.path)/messages", Array(body.utf8), type: "text/plain")
+      let side = number % 3 == 0 ? anna : bert
+      let body = "\(side.peer == bert.peer ? "own" : "other") \(number)"
+      let sent = try await side.client.ask("POST", "\(side.path)/messages", Array(body.utf8), type: "text/plain")
       try #require(sent.status == 201, "\(sent.text)")
-      if seat.peer == anna.peer {
+      if side.peer == anna.peer {
         _ = try await anna.client.wait(in: "\(anna.path)/messages") {
           $0["id"] == .text(sent.id) && $0["delivery"]?["delivered"] == 1
         }
@@ -48,14 +48,14 @@ struct PowerCutTests {
       promises.append(Promise(moment: record.count, position: position))
     }
     // A gateway stops in the end, too.
-    _ = try await place.restarted {
+    _ = try await gateway.restarted {
       try FileManager.default.copyItem(atPath: folder, toPath: "\(folder)-rest")
       for name in try Self.database(in: folder).keys {
         try FileManager.default.removeItem(atPath: "\(folder)-rest/\(name)")
       }
     }.close()
     defer { try? FileManager.default.removeItem(atPath: "\(folder)-rest") }
-    await meeting.anna.place.close()
+    await meeting.anna.gateway.close()
 
     var chance = Chance(1)
     let first = promises.first?.moment ?? 0
@@ -64,17 +64,17 @@ struct PowerCutTests {
       let left = "\(folder)-\(seed)"
       try FileManager.default.copyItem(atPath: "\(folder)-rest", toPath: left)
       Recording.put(record.cut(at: moment, seed: seed), into: left)
-      let again = try await Place.open("Bert") { options in
+      let again = try await TestGateway.open("Bert") { options in
         options.host.keys = .folder("\(left)/keys")
         options.folder = left
       }
-      let client = Asker(port: again.port, token: bert.client.token)
+      let client = HTTPClient(port: again.port, token: bert.client.token)
       try await look(for: promises.filter { $0.moment <= moment }, "\(bert.path)/messages", client)
       await again.close()
     }
   }
 
-  private func look(for promises: [Promise], _ path: String, _ client: Asker) async throws {
+  private func look(for promises: [Promise], _ path: String, _ client: HTTPClient) async throws {
     let answer = try await client.get("\(path)?limit=100")
     let bodies = (answer.json["items"]?.list ?? []).compactMap { $0["body"]?.text }
     for promise in promises {

@@ -9,35 +9,36 @@ internal import Testing
 struct ProtectionTests {
   @Test("Who believes the authority that is served is answered by name and by address, as curl is")
   func believing() async throws {
-    try await atPlace({ $0.hostNames = ["box.example"] }) { place in
-      let served = try await place.stranger.get("/v1/gateway/authority")
+    try await withGateway({ $0.hostNames = ["box.example"] }) { gateway in
+      let served = try await gateway.stranger.get("/v1/gateway/authority")
       #expect(served.text.hasPrefix("-----BEGIN CERTIFICATE-----") && !served.text.contains("PRIVATE"))
-      let file = "\(place.folder)/believed.crt"
+      let file = "\(gateway.folder)/believed.crt"
       try Data(served.body).write(to: URL(fileURLWithPath: file))
       for host in ["localhost", "127.0.0.1", "[::1]", "box.example"] + MachineName.all {
         let said = try await curl(
-          "--cacert", file, "--connect-to", "::127.0.0.1:\(place.port)", "https://\(host):\(place.port)/v1/gateway")
+          "--cacert", file, "--connect-to", "::127.0.0.1:\(gateway.port)", "https://\(host):\(gateway.port)/v1/gateway")
         let json = try JSON(parsing: said)
         #expect(json["name"] == "Box" && json["https"]?["authority"]?.text?.count == 95, "\(host): \(said)")
       }
       await #expect(throws: Line.Broken.self) {
         try await curl(
-          "--cacert", file, "--connect-to", "::127.0.0.1:\(place.port)", "https://other.example:\(place.port)/healthz")
+          "--cacert", file, "--connect-to", "::127.0.0.1:\(gateway.port)",
+          "https://other.example:\(gateway.port)/healthz")
       }
-      await #expect(throws: Line.Broken.self) { try await curl("https://localhost:\(place.port)/healthz") }
+      await #expect(throws: Line.Broken.self) { try await curl("https://localhost:\(gateway.port)/healthz") }
     }
   }
 
   @Test("HTTP, HTTPS, a WebSocket with TLS and a link of another host are at one port at once")
   func together() async throws {
-    try await atPlace { place in
-      let plain = try await place.client()
-      let safe = try await place.safe(plain)
+    try await withGateway { gateway in
+      let plain = try await gateway.client()
+      let safe = try await gateway.safe(plain)
       let talk = try await Talk.connected(safe)
       let peer = try await safe.make("/v1/peers", ["displayName": "Anna"]).id
       #expect(try await plain.get("/v1/peers").ids.contains(peer))
       #expect(try await talk.ask(["id": 1, "subscribe": ["channel": "/v1/peers"]])["ok"] != nil)
-      let other = try await Place.open("Foyer", nextTo: place)
+      let other = try await TestGateway.open("Foyer", nextTo: gateway)
       let guest = try await other.client()
       let (bert, type) = (try await guest.make("/v1/peers", ["displayName": "Bert"]).id, JSON.text("lab"))
       _ = try await plain.make(
@@ -53,23 +54,23 @@ struct ProtectionTests {
     "Where others can read along nobody becomes an operator, or is one, and tokens end soon",
     .enabled(if: outsideAddress != nil, "this machine is on no network"))
   func openConnections() async throws {
-    try await atPlace { place in
+    try await withGateway { gateway in
       let host = try #require(outsideAddress)
-      var open = place.stranger
+      var open = gateway.stranger
       open.host = host
-      let spoilt = try await place.gateway.makePairingCode()
+      let spoilt = try await gateway.running.makePairingCode()
       let refused = try await open.post("/v1/pairings", ["code": .text(spoilt)])
       #expect(refused.status == 403 && refused.json["rule"] == "privateConnection")
-      #expect(refused.json["detail"]?.text?.contains("use https://\(host):\(place.port)") == true)
+      #expect(refused.json["detail"]?.text?.contains("use https://\(host):\(gateway.port)") == true)
       // Whoever has read the code on the way cannot spend it, and whoever has it is told.
       #expect(refused.json["detail"]?.text?.contains("it is void now") == true)
-      let safe = try await place.safe(open)
+      let safe = try await gateway.safe(open)
       #expect(try await safe.post("/v1/pairings", ["code": .text(spoilt)]).json["rule"] == "pairingCode")
-      let code = try await place.gateway.makePairingCode()
+      let code = try await gateway.running.makePairingCode()
       let operators = try await safe.post("/v1/pairings", ["code": .text(code), "cookie": true])
       #expect(operators.status == 201 && operators["Set-Cookie"]?.contains("__Host-") == true)
       #expect(operators["Set-Cookie"]?.hasSuffix("; Secure") == true && operators.json["expiresAt"] == nil)
-      let boss = try await place.client("operator")
+      let boss = try await gateway.client("operator")
       open.token = boss.token
       #expect(try await open.get("/v1/peers").json["rule"] == "privateConnection")
       let talk = try await Talk.open(open)
@@ -128,8 +129,8 @@ struct ProtectionTests {
     let made = CertificateSource(GatewayOptions(folder: folder), title: "Their own", names: ["localhost"])
     let authority = try #require(try made.obtain(for: []).authority)
     let files = CertificateFiles(certificate: "\(folder)/server.pem", key: "\(folder)/server.pem")
-    try await atPlace({ $0.certificate = files }) { place in
-      var safe = place.stranger
+    try await withGateway({ $0.certificate = files }) { gateway in
+      var safe = gateway.stranger
       safe.authority = authority.certificate
       let about = try await safe.get("/v1/gateway").json
       #expect(about["https"]?["fingerprint"]?.text?.count == 95 && about["https"]?["authority"] == nil)
@@ -137,7 +138,7 @@ struct ProtectionTests {
     }
     for path in ["\(folder)/nothing", "/dev/null"] {
       await #expect(throws: Problem.self) {
-        try await atPlace({ $0.certificate = CertificateFiles(certificate: path, key: path) }) { _ in }
+        try await withGateway({ $0.certificate = CertificateFiles(certificate: path, key: path) }) { _ in }
       }
     }
   }
@@ -148,9 +149,9 @@ var outsideAddress: String? {
   NetworkInterface.addresses(port: 0).first { !$0.isV6 && !$0.isLoopback }.map { String($0.description.dropLast(2)) }
 }
 
-extension Place {
+extension TestGateway {
   /// The same client under TLS.
-  fileprivate func safe(_ asker: Asker) async throws -> Asker {
+  fileprivate func safe(_ asker: HTTPClient) async throws -> HTTPClient {
     var safe = asker
     safe.authority = try await stranger.get("/v1/gateway/authority").body
     return safe

@@ -66,25 +66,25 @@ struct ProxyTests {
 
   @Test("Operators come in through it over HTTPS alone, with cookies for HTTPS; without trust nobody does")
   func operators() async throws {
-    func pair(_ place: Place, _ headers: [String: String]) async throws -> Answer {
-      let code = try await place.gateway.makePairingCode()
-      return try await place.stranger.post("/v1/pairings", ["code": .text(code), "cookie": true], headers)
+    func pair(_ gateway: TestGateway, _ headers: [String: String]) async throws -> Answer {
+      let code = try await gateway.running.makePairingCode()
+      return try await gateway.stranger.post("/v1/pairings", ["code": .text(code), "cookie": true], headers)
     }
     let (open, safe) = (
       ["X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "http"],
       ["X-Forwarded-For": "203.0.113.7", "X-Forwarded-Proto": "https"]
     )
-    try await atPlace({ $0.trustedProxies = ["127.0.0.1"] }) { place in
-      let refused = try await pair(place, open)
+    try await withGateway({ $0.trustedProxies = ["127.0.0.1"] }) { gateway in
+      let refused = try await pair(gateway, open)
       #expect(refused.status == 403 && refused.json["rule"] == "privateConnection")
-      let taken = try await pair(place, safe)
+      let taken = try await pair(gateway, safe)
       #expect(taken.status == 201 && taken["Set-Cookie"]?.contains("__Host-") == true)
-      let own = try await pair(place, [:])
+      let own = try await pair(gateway, [:])
       #expect(own.status == 201)
     }
-    try await atPlace { place in
+    try await withGateway { gateway in
       for headers in [open, safe] {
-        let refused = try await pair(place, headers)
+        let refused = try await pair(gateway, headers)
         #expect(refused.json["rule"] == "privateConnection")
       }
     }
@@ -92,9 +92,10 @@ struct ProxyTests {
 
   @Test("With HTTPS alone, what others could read is sent there; this machine's own is answered")
   func secureOnly() async throws {
-    try await atPlace({ ($0.trustedProxies, $0.isHTTPSOnly, $0.hostNames) = (["127.0.0.1"], true, ["box.example"]) }) {
-      place in
-      let url = "http://127.0.0.1:\(place.port)/v1/gateway?a=b"
+    try await withGateway({ ($0.trustedProxies, $0.isHTTPSOnly, $0.hostNames) = (["127.0.0.1"], true, ["box.example"]) }
+    ) {
+      gateway in
+      let url = "http://127.0.0.1:\(gateway.port)/v1/gateway?a=b"
       func ask(_ headers: String...) async throws -> String {
         try await curl(
           ["-o", "/dev/null", "-w", "%{http_code} %{redirect_url}"] + headers.flatMap { ["-H", $0] } + [url])
@@ -104,12 +105,12 @@ struct ProxyTests {
       // To nowhere but this gateway.
       #expect(try await ask("X-Forwarded-For: 203.0.113.7", "Host: evil.example").hasPrefix("421"))
       #expect(try await ask("X-Forwarded-For: 203.0.113.7", "X-Forwarded-Proto: https").hasPrefix("400"))
-      #expect(try await place.stranger.get("/v1/gateway").status == 200)
-      #expect(await place.gateway.web.urls.allSatisfy { $0.hasPrefix("https:") })
+      #expect(try await gateway.stranger.get("/v1/gateway").status == 200)
+      #expect(await gateway.running.web.urls.allSatisfy { $0.hasPrefix("https:") })
       let socket = [
         "-i", "-H", "X-Forwarded-For: 203.0.113.7", "-H", "Upgrade: websocket", "-H", "Connection: Upgrade", "-H",
         "Sec-WebSocket-Version: 13", "-H", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-        "http://127.0.0.1:\(place.port)/v1/socket",
+        "http://127.0.0.1:\(gateway.port)/v1/socket",
       ]
       #expect(try await curl(socket).contains("privateConnection"))
     }

@@ -10,14 +10,14 @@ internal import Web
 @Suite("Where messages cannot go out, or be read, it is said", .timeLimit(.minutes(3)), .serialized)
 struct QueueTests {
   /// A gateway stores nothing meanwhile, and so says of nothing that it has it.
-  private func holdingUp(_ place: Place, _ body: () async throws -> Void) async throws {
-    let store = try #require(await place.gateway.sessionStore).writer
+  private func holdingUp(_ gateway: TestGateway, _ body: () async throws -> Void) async throws {
+    let store = try #require(await gateway.running.sessionStore).writer
     try await Standstill.hold(on: { stand in try await store.perform { _ in stand() } }, body)
   }
 
   /// How many changes there were of somebody's messages: the messages alone are too many to be read again and again.
-  private func count(_ seat: Meeting.Seat) async throws -> Int {
-    let tag = try await seat.client.ask("HEAD", "\(seat.path)/messages")["ETag"]
+  private func count(_ side: TwoClients.SessionClient) async throws -> Int {
+    let tag = try await side.client.ask("HEAD", "\(side.path)/messages")["ETag"]
     return try #require(tag?.dropLast().split(separator: ".").last.flatMap { Int($0) })
   }
 
@@ -25,7 +25,7 @@ struct QueueTests {
     "P-MSG-3 A full queue is 429 with the time to try again, and what was taken before arrives once and in order",
     arguments: ["durable", "memory"])
   func fullQueue(_ keep: String) async throws {
-    try await Meeting.hold(["history": ["keep": .text(keep)]]) { meeting in
+    try await TwoClients.hold(["history": ["keep": .text(keep)]]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let rest = String(repeating: "x", count: 500_000)
       func post(_ number: Int) async throws -> Answer {
@@ -33,13 +33,13 @@ struct QueueTests {
       }
       var taken: [String] = []
       var number = 0
-      try await holdingUp(bert.place) {
+      try await holdingUp(bert.gateway) {
         // There is room for 4 MiB, and for 1 MiB before that.
         var answer: Answer
         repeat {
           number += 1
           answer = try await post(number)
-          if answer.status == 201, let place = answer["Location"] { taken.append(place) }
+          if answer.status == 201, let location = answer["Location"] { taken.append(location) }
         } while answer.status == 201 && number < 40
         #expect(answer.status == 429 && answer.problem == "unavailable", "\(answer.text.prefix(300))")
         #expect(answer["Retry-After"] == "1" && answer.json["retryAfter"] == 1 && answer.json["reason"] == "queueFull")
@@ -54,10 +54,10 @@ struct QueueTests {
       while try await count(bert) < number {}
       let came = try await bert.client.get("\(bert.path)/messages").json["items"]?.list ?? []
       #expect(came.map { $0["body"]?.text?.split(separator: " ").first.flatMap { Int($0) } } == Array(1...number))
-      for place in taken {
+      for location in taken {
         var delivery: JSON?
         repeat {
-          delivery = try await anna.client.get(place).json["delivery"]
+          delivery = try await anna.client.get(location).json["delivery"]
         } while delivery?["pending"] == 1
         #expect(delivery?["delivered"] == 1, "\(delivery?.line ?? "")")
       }
@@ -66,7 +66,7 @@ struct QueueTests {
 
   @Test("P-MSG-4 An unreliable message goes out where no reliable one can, and leaves no word of what became of it")
   func unreliable() async throws {
-    try await Meeting.hold(["history": ["keep": "memory"]]) { meeting in
+    try await TwoClients.hold(["history": ["keep": "memory"]]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let list = "\(anna.path)/messages"
       let rest = String(repeating: "x", count: 500_000)
@@ -76,7 +76,7 @@ struct QueueTests {
       var taken = 0
       let datagrams = "\(anna.path)/datagrams"
       let before = try await anna.client.position(of: datagrams)
-      try await holdingUp(anna.place) {
+      try await holdingUp(anna.gateway) {
         while try await send("waits \(rest)", "reliable").status == 201, taken < 40 { taken += 1 }
         let sent = try await send("passes", "unreliable")
         #expect(sent.status == 202 && sent.json["delivery"] == nil, "\(sent.text.prefix(300))")
@@ -91,8 +91,8 @@ struct QueueTests {
 
   @Test("A WebSocket that does not read its channel is closed with 4001, and comes back without a gap")
   func lagging() async throws {
-    try await atPlace { place in
-      let meeting = try await Meeting.near(at: place, ["history": ["keep": "memory", "bytes": 250_000_000]])
+    try await withGateway { gateway in
+      let meeting = try await TwoClients.near(at: gateway, ["history": ["keep": "memory", "bytes": 250_000_000]])
       let (anna, bert) = (meeting.anna, meeting.bert)
       let channel: JSON = .text("\(bert.path)/messages")
       let slow = try await Talk.connected(bert.client)
@@ -100,7 +100,7 @@ struct QueueTests {
       let body = String(repeating: "y", count: 1_000_000)
       var count = 0
       // It is behind once the ring and what the kernel keeps for it are full.
-      while try await !place.stranger.get("/metrics").text.contains("\nvicinity_websocket_lags_total 1\n") {
+      while try await !gateway.stranger.get("/metrics").text.contains("\nvicinity_websocket_lags_total 1\n") {
         try #require(count < 200, "it is never behind")
         let sent = try await anna.client.ask("POST", "\(anna.path)/messages", Array(body.utf8), type: "text/plain")
         if sent.status == 201 { count += 1 } else { #expect(sent.status == 429) }
@@ -127,8 +127,8 @@ struct QueueTests {
 
   @Test("A WebSocket that has not read its snapshot yet is not sent away, whatever is published meanwhile")
   func slowBeginning() async throws {
-    try await atPlace { place in
-      let meeting = try await Meeting.near(at: place, ["history": ["keep": "memory", "bytes": 250_000_000]])
+    try await withGateway { gateway in
+      let meeting = try await TwoClients.near(at: gateway, ["history": ["keep": "memory", "bytes": 250_000_000]])
       let (anna, bert) = (meeting.anna, meeting.bert)
       let body = Array(String(repeating: "y", count: 1_000_000).utf8)
       func post(_ count: Int) async throws {
@@ -142,7 +142,7 @@ struct QueueTests {
       while try await count(bert) < 15 {}
       let slow = try await Talk.connected(bert.client)
       try await slow.say(["id": 1, "subscribe": ["channel": .text("\(bert.path)/messages")]])
-      while try await !place.stranger.get("/metrics").text.contains("\nvicinity_websockets{kind=\"channels\"} 1\n") {}
+      while try await !gateway.stranger.get("/metrics").text.contains("\nvicinity_websockets{kind=\"channels\"} 1\n") {}
       // The kernel buffers less than the snapshot, and more is published than a client may be behind.
       try await post(12)
       let ok = try await slow.answer(to: 1)["ok"]
@@ -157,8 +157,8 @@ struct QueueTests {
 
   @Test("The largest message is told to a WebSocket, also where its JSON is six times as long")
   func largest() async throws {
-    try await atPlace { place in
-      let meeting = try await Meeting.near(at: place)
+    try await withGateway { gateway in
+      let meeting = try await TwoClients.near(at: gateway)
       let (talk, number) = try await meeting.bert.follow("messages")
       for byte in [UInt8(ascii: "x"), 1] {
         let body = [UInt8](repeating: byte, count: Core.messageBytesMax)
@@ -172,8 +172,8 @@ struct QueueTests {
 
   @Test("A WebSocket that asks and does not read the answers is not read from, and has all of them once it reads")
   func unread() async throws {
-    try await atPlace { place in
-      let anna = try await place.client()
+    try await withGateway { gateway in
+      let anna = try await gateway.client()
       _ = try await anna.make("/v1/peers", ["displayName": "Anna"])
       let info: JSON = ["a": .text(String(repeating: "x", count: 200)), "b": .text(String(repeating: "y", count: 150))]
       for number in 0..<60 {
@@ -188,7 +188,7 @@ struct QueueTests {
       try await talk.blurt(questions.joined())
       func queued() async -> Int {
         await withCheckedContinuation { continuation in
-          place.gateway.start { core in
+          gateway.running.start { core in
             continuation.resume(returning: core.sockets.all.reduce(0) { $0 + ($1.socket?.queuedBytes ?? 0) })
           }
         }
@@ -208,8 +208,8 @@ struct QueueTests {
 
   @Test("A message that is too large for a WebSocket closes it with 1009")
   func tooLarge() async throws {
-    try await atPlace { place in
-      let talk = try await Talk.connected(try await place.client())
+    try await withGateway { gateway in
+      let talk = try await Talk.connected(try await gateway.client())
       try await talk.blurt(String(repeating: " ", count: Sockets.messageBytesMax + 1))
       #expect(try await talk.closing() == 1009)
     }
@@ -217,7 +217,7 @@ struct QueueTests {
 
   @Test("A stream's WebSocket that is silent, or says something else first, or whose gateway stops, is told so")
   func streamCodes() async throws {
-    try await Meeting.hold([:], { $0.authenticationTimeout = .seconds(2) }) { meeting in
+    try await TwoClients.hold([:], { $0.authenticationTimeout = .seconds(2) }) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let stream = try await anna.client.make("\(anna.path)/streams", ["name": "voice", "to": .text(bert.peer)])
       let path = "\(stream["Location"] ?? "")/socket"
@@ -230,7 +230,7 @@ struct QueueTests {
       #expect(try await rash.closing() == 4401)
       let writer = try await open(["Authorization": "Bearer \(anna.client.token ?? "")"])
       async let code = writer.closing()
-      await anna.place.close()
+      await anna.gateway.close()
       #expect(try await code == 1012)
     }
   }

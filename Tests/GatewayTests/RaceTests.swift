@@ -23,31 +23,31 @@ struct RaceTests {
     "Of peers that are made at the same time there are no more than a client may have, and a failed one gives its place back"
   )
   func peers() async throws {
-    try await atPlace({ $0.limits.peersPerClient = 8 }) { place in
-      let client = try await place.client()
+    try await withGateway({ $0.limits.peersPerClient = 8 }) { gateway in
+      let client = try await gateway.client()
       let answers = try await all(30) { number in
         try await client.post("/v1/peers", ["displayName": .text("Peer \(number)")])
       }
       #expect(count(201, answers) == 8 && count(429, answers) == 22)
       #expect(try await client.get("/v1/peers").ids.count == 9)
-      let store = try #require(await place.gateway.sessionStore).writer
+      let store = try #require(await gateway.running.sessionStore).writer
       #expect(try await store.perform { try $0.peers().count } == 8)
       // Nobody's place is lost by what was refused.
       let made = try #require(answers.first { $0.status == 201 })
       #expect(try await client.delete("/v1/peers/\(made.id)").status == 204)
       #expect(try await client.post("/v1/peers", ["displayName": "Once more"]).status == 201)
-      #expect(await place.gateway.quotaReservationCount == 0)
+      #expect(await gateway.running.quotaReservationCount == 0)
     }
   }
 
   @Test("Sessions, advertisers and browsers that are made at the same time keep to their limits")
   func things() async throws {
-    try await atPlace({ options in
+    try await withGateway({ options in
       options.limits.sessionsPerPeer = 3
       options.limits.advertisersPerPeer = 3
       options.limits.browsersPerPeer = 3
-    }) { place in
-      let client = try await place.client()
+    }) { gateway in
+      let client = try await gateway.client()
       _ = try await client.make("/v1/peers", ["displayName": "Anna"])
       for (path, body) in [
         ("/v1/sessions", { @Sendable _ in [:] }),
@@ -58,15 +58,15 @@ struct RaceTests {
         #expect(count(201, answers) == 3 && count(429, answers) == 9, "\(path): \(answers.map(\.status))")
         #expect(try await client.get(path).ids.count == 3, "\(path)")
       }
-      #expect(await place.gateway.quotaReservationCount == 0)
+      #expect(await gateway.running.quotaReservationCount == 0)
     }
   }
 
   @Test("Uploads at the same time bring no more than a client's resources may take, with their lengths told or not")
   func bytes() async throws {
     let (size, bytesMax) = (1 << 20, 4 << 20)
-    try await atPlace({ $0.limits.resourceBytesPerClient = bytesMax }) { place in
-      let meeting = try await Meeting.near(at: place, ["resources": "ask"])
+    try await withGateway({ $0.limits.resourceBytesPerClient = bytesMax }) { gateway in
+      let meeting = try await TwoClients.near(at: gateway, ["resources": "ask"])
       let (anna, bert) = (meeting.anna, meeting.bert)
       for isChunked in [false, true] {
         var contents: [String] = []
@@ -106,9 +106,9 @@ struct RaceTests {
 
   @Test("A resource that is deleted while it is uploaded stays deleted: its uploader is told, and nothing of it counts")
   func deleted() async throws {
-    var meeting = try await Meeting.begin(["resources": "ask"])
+    var meeting = try await TwoClients.begin(["resources": "ask"])
     let bert = meeting.bert
-    func taken(_ client: Asker) async throws -> JSON? {
+    func taken(_ client: HTTPClient) async throws -> JSON? {
       try await client.get("/v1/gateway").json["client"]?["resourceBytes"]
     }
     for leavesFirst in [false, true] {
@@ -133,18 +133,18 @@ struct RaceTests {
       #expect(try await bert.client.get("\(bert.path)/resources").ids == [])
       #expect(try await taken(bert.client) == 0)
     }
-    meeting.bert = Meeting.Seat(
-      place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: try await bert.gateway.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
     #expect(try await bert.client.get("\(bert.path)/resources").ids == [])
     #expect(try await taken(bert.client) == 0)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(bert.place.folder)/sending") == [])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(bert.gateway.folder)/sending") == [])
     await meeting.end()
   }
 
   @Test("Of changes that mean the same state of a thing one is made, and the others are refused")
   func changes() async throws {
-    try await atPlace { place in
-      let client = try await place.client()
+    try await withGateway { gateway in
+      let client = try await gateway.client()
       _ = try await client.make("/v1/peers", ["displayName": "Anna"])
       let session = try await client.make("/v1/sessions")
       let advertiser = try await client.make("/v1/advertisers", ["serviceType": "chat", "discoveryInfo": ["n": "a"]])
@@ -171,8 +171,8 @@ struct RaceTests {
 
   @Test("A weak tag is none that If-Match means, and one that If-None-Match does")
   func weakTags() async throws {
-    try await atPlace { place in
-      let client = try await place.client()
+    try await withGateway { gateway in
+      let client = try await gateway.client()
       let peer = try await client.make("/v1/peers", ["displayName": "Anna"])
       let path = "/v1/peers/\(peer.id)"
       let tag = try #require(peer["ETag"])
@@ -187,8 +187,8 @@ struct RaceTests {
     "An advertiser that is deleted while it is changed, and a session whose peer is deleted while it opens, are gone for good"
   )
   func deletedWhileChanged() async throws {
-    let place = try await Place.open()
-    let client = try await place.client()
+    let gateway = try await TestGateway.open()
+    let client = try await gateway.client()
     let peer = try await client.make("/v1/peers", ["displayName": "Anna"]).id
     let advertiser = try await client.make("/v1/advertisers", ["serviceType": "chat"])
     let path = advertiser["Location"] ?? ""
@@ -201,24 +201,24 @@ struct RaceTests {
     #expect(
       [201, 403, 404, 410, 400].contains(answers[0].status) && answers[2].status == 204 && answers[3].status == 204)
     for list in ["/v1/sessions", "/v1/advertisers"] { #expect(try await client.get(list).ids == [], "\(list)") }
-    let later = try await place.restarted()
+    let later = try await gateway.restarted()
     for list in ["/v1/sessions", "/v1/advertisers"] { #expect(try await client.get(list).ids == [], "\(list)") }
     await later.close()
   }
 
   /// Anna asks for a comparison and deletes it before its code comes: her gateway reads no socket until it is released.
-  private func deleteStartingComparison(_ sabotage: GatewaySabotage) async throws -> Meeting {
-    let meeting = try await Meeting.begin { $0.sabotage = sabotage }
+  private func deleteStartingComparison(_ sabotage: GatewaySabotage) async throws -> TwoClients {
+    let meeting = try await TwoClients.begin { $0.sabotage = sabotage }
     let (anna, bert) = (meeting.anna, meeting.bert)
-    let gateway = try await SteppedGateway.block(anna.place, meeting)
-    defer { gateway.release() }
+    let stepped = try await SteppedGateway.block(anna.gateway, meeting)
+    defer { stepped.release() }
     try await onThread {
-      let made = try gateway.ask(anna.client, "POST", "\(anna.path)/comparisons", ["member": .text(bert.peer)])
+      let made = try stepped.ask(anna.client, "POST", "\(anna.path)/comparisons", ["member": .text(bert.peer)])
       #expect(made.status == 201 && made.json["state"] == "starting", "\(made.text)")
-      gateway.onLoop { core in
+      stepped.onLoop { core in
         #expect(core.sessions[anna.session]?.comparisonModels.values.first?.state == .starting)
       }
-      #expect(try gateway.ask(anna.client, "DELETE", made["Location"] ?? "").status == 204)
+      #expect(try stepped.ask(anna.client, "DELETE", made["Location"] ?? "").status == 204)
     }
     return meeting
   }
@@ -246,11 +246,11 @@ struct RaceTests {
 
   @Test("Without reservations more peers are made than a client may have")
   func peersWithoutReservations() async throws {
-    try await atPlace({
+    try await withGateway({
       $0.limits.peersPerClient = 8
       $0.sabotage = .reservesNothing
-    }) { place in
-      let client = try await place.client()
+    }) { gateway in
+      let client = try await gateway.client()
       let answers = try await all(30) { number in
         try await client.post("/v1/peers", ["displayName": .text("Peer \(number)")])
       }
@@ -260,8 +260,8 @@ struct RaceTests {
 
   @Test("Without turns several changes of one state are made")
   func changesWithoutTurns() async throws {
-    try await atPlace({ $0.sabotage = .changesAtOnce }) { place in
-      let client = try await place.client()
+    try await withGateway({ $0.sabotage = .changesAtOnce }) { gateway in
+      let client = try await gateway.client()
       _ = try await client.make("/v1/peers", ["displayName": "Anna"])
       let path = try await client.make("/v1/sessions")["Location"] ?? ""
       let tag = try #require(try await client.get(path)["ETag"])
@@ -273,7 +273,7 @@ struct RaceTests {
 
   @Test("Without a look at what still lives a resource that is deleted during its upload comes back")
   func deletedComesBack() async throws {
-    let meeting = try await Meeting.begin(["resources": "ask"], { $0.sabotage = .raisesTheDeleted })
+    let meeting = try await TwoClients.begin(["resources": "ask"], { $0.sabotage = .raisesTheDeleted })
     let bert = meeting.bert
     let made = try await bert.client.make(
       "\(bert.path)/resources", ["name": "plan", "to": .text(meeting.anna.peer), "size": 1_000_000])

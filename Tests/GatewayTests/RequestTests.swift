@@ -7,8 +7,8 @@ internal import Testing
 struct RequestTests {
   @Test("Nothing there is 404, a method that does not fit is 405 with those that do")
   func paths() async throws {
-    try await atPlace { place in
-      let nobody = place.stranger
+    try await withGateway { gateway in
+      let nobody = gateway.stranger
       #expect(try await nobody.get("/v1/nothing").problem == "notFound")
       #expect(try await nobody.get("/v1/peers/").problem == "notFound")
       let answer = try await nobody.ask("PUT", "/v1/peers")
@@ -22,11 +22,11 @@ struct RequestTests {
   @Test("The dashboard's files are there to be looked at: another method is 405, and OPTIONS says which are not")
   func site() async throws {
     let page = "GET, HEAD, OPTIONS"
-    try await atPlace({ $0.dashboardFolder = Document.site }) { place in
+    try await withGateway({ $0.dashboardFolder = Document.site }) { gateway in
       for path in ["/", "/index.html"] {
-        let refused = try await place.stranger.ask("POST", path)
+        let refused = try await gateway.stranger.ask("POST", path)
         #expect(refused.status == 405 && refused["Allow"] == page && refused.problem == "methodNotAllowed")
-        let asked = try await place.stranger.ask("OPTIONS", path)
+        let asked = try await gateway.stranger.ask("OPTIONS", path)
         #expect(asked.status == 204 && asked["Allow"] == page)
       }
     }
@@ -34,8 +34,8 @@ struct RequestTests {
 
   @Test("What the server itself refuses names the rule and the limit")
   func rules() async throws {
-    try await atPlace { place in
-      let anna = try await place.client()
+    try await withGateway { gateway in
+      let anna = try await gateway.client()
       let large = [UInt8](repeating: 0x20, count: Service.jsonBytesMax + 1)
       let body = try await anna.ask("POST", "/v1/peers", large, type: "application/json")
       #expect(body.problem == "tooLarge" && body.json["rule"] == "bodyBytes")
@@ -53,20 +53,20 @@ struct RequestTests {
 
   @Test("Without a token it is 401, with one of too small a role 403")
   func roles() async throws {
-    try await atPlace { place in
-      let answer = try await place.stranger.get("/v1/peers")
+    try await withGateway { gateway in
+      let answer = try await gateway.stranger.get("/v1/peers")
       #expect(answer.status == 401 && answer["WWW-Authenticate"]?.hasPrefix("Bearer") == true)
-      var wrong = place.stranger
+      var wrong = gateway.stranger
       wrong.token = "vct_wrong"
       #expect(try await wrong.get("/v1/gateway").status == 401)
       wrong.headers = ["Authorization": "Basic YTpi"]
       #expect(try await wrong.get("/v1/peers").problem == "unauthorized")
-      let viewer = try await place.client("viewer")
+      let viewer = try await gateway.client("viewer")
       #expect(try await viewer.get("/v1/peers").status == 200)
       #expect(try await viewer.post("/v1/peers", ["displayName": "Anna"]).json["rule"] == "role")
-      let member = try await place.client()
+      let member = try await gateway.client()
       #expect(try await member.get("/v1/clients").status == 403)
-      let own = try await place.client("operator").get("/v1/peers").ids.first ?? ""
+      let own = try await gateway.client("operator").get("/v1/peers").ids.first ?? ""
       #expect(try await member.post("/v1/sessions", ["peer": .text(own)]).status == 403)
       #expect(try await member.delete("/v1/peers/\(own)").status == 403)
     }
@@ -74,8 +74,8 @@ struct RequestTests {
 
   @Test("Fields and query parameters that are wrong, missing or unknown are named")
   func fields() async throws {
-    try await atPlace { place in
-      let anna = try await place.client()
+    try await withGateway { gateway in
+      let anna = try await gateway.client()
       func fault(_ body: String) async throws -> Answer {
         try await anna.ask("POST", "/v1/peers", Array(body.utf8), type: "application/json")
       }
@@ -104,8 +104,8 @@ struct RequestTests {
 
   @Test("A body of another type is 415, one that is too large 413, an answer of another type 406")
   func types() async throws {
-    try await atPlace { place in
-      let anna = try await place.client()
+    try await withGateway { gateway in
+      let anna = try await gateway.client()
       #expect(try await anna.ask("POST", "/v1/peers", Array("a".utf8), type: "text/plain").status == 415)
       let large = [UInt8](repeating: 0x20, count: (1 << 20) + 1)
       #expect(try await anna.ask("POST", "/v1/peers", large, type: "application/json").problem == "tooLarge")
@@ -118,8 +118,8 @@ struct RequestTests {
 
   @Test("HEAD says what GET would, without the body")
   func head() async throws {
-    try await atPlace { place in
-      let anna = try await place.client()
+    try await withGateway { gateway in
+      let anna = try await gateway.client()
       let (get, head) = (try await anna.get("/v1/peers"), try await anna.ask("HEAD", "/v1/peers"))
       #expect(head.status == 200 && head.body.isEmpty && head["ETag"] == get["ETag"])
       #expect(head["Content-Length"] == get["Content-Length"])
@@ -129,8 +129,8 @@ struct RequestTests {
 
   @Test("Only the gateway's own names and addresses are answered for")
   func hosts() async throws {
-    try await atPlace({ $0.hostNames = ["box.local"] }) { place in
-      let nobody = place.stranger
+    try await withGateway({ $0.hostNames = ["box.local"] }) { gateway in
+      let nobody = gateway.stranger
       for host in ["localhost:1", "127.0.0.1", "[::1]:7777", "box.local:7777", "BOX.local"] {
         #expect(try await nobody.get("/v1/gateway", ["Host": host]).status == 200, "\(host)")
       }
@@ -143,15 +143,15 @@ struct RequestTests {
 
   @Test("Pages of others may ask only where they are on the list, and are told what they may")
   func origins() async throws {
-    try await atPlace({ $0.origins = ["https://stage.example"] }) { place in
-      let anna = try await place.client()
+    try await withGateway({ $0.origins = ["https://stage.example"] }) { gateway in
+      let anna = try await gateway.client()
       let (friend, foe) = (["Origin": "https://stage.example"], ["Origin": "https://evil.example"])
       let refused = try await anna.get("/v1/peers", foe)
       #expect(refused.status == 403 && refused["Access-Control-Allow-Origin"] == nil)
       #expect(try await anna.ask("OPTIONS", "/v1/peers", headers: foe).status == 403)
-      #expect(try await anna.get("/v1/peers", ["Origin": "http://127.0.0.1:\(place.port)"]).status == 200)
+      #expect(try await anna.get("/v1/peers", ["Origin": "http://127.0.0.1:\(gateway.port)"]).status == 200)
       #expect(try await anna.get("/v1/peers", ["Origin": "null"]).status == 403)
-      let preflight = try await place.stranger.ask("OPTIONS", "/v1/peers", headers: friend)
+      let preflight = try await gateway.stranger.ask("OPTIONS", "/v1/peers", headers: friend)
       #expect(preflight.status == 204 && preflight["Access-Control-Allow-Origin"] == "https://stage.example")
       #expect(preflight["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS, POST")
       for path in ["/v1/peers", "/v1/peers/nobody"] {
@@ -165,8 +165,8 @@ struct RequestTests {
 
   @Test("What is asked again under the same key is done once")
   func idempotency() async throws {
-    try await atPlace { place in
-      let (anna, bert) = (try await place.client(), try await place.client())
+    try await withGateway { gateway in
+      let (anna, bert) = (try await gateway.client(), try await gateway.client())
       let key = ["Idempotency-Key": "one"]
       let first = try await anna.post("/v1/peers", ["displayName": "Anna"], key)
       let again = try await anna.post("/v1/peers", ["displayName": "Anna"], key)
@@ -187,8 +187,8 @@ struct RequestTests {
 
   @Test("Of several that come at once under one key, one is done, and the others are told so or given its answer")
   func concurrency() async throws {
-    try await atPlace { place in
-      let anna = try await place.client()
+    try await withGateway { gateway in
+      let anna = try await gateway.client()
       let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
         for _ in 0..<8 {
           group.addTask { try await anna.post("/v1/peers", ["displayName": "Anna"], ["Idempotency-Key": "k"]) }
@@ -203,8 +203,8 @@ struct RequestTests {
 
   @Test("An operator is told what stands in the way of others, and what the host advises is among the events")
   func diagnosing() async throws {
-    try await atPlace { place in
-      let (chief, member) = (try await place.client("operator"), try await place.client())
+    try await withGateway { gateway in
+      let (chief, member) = (try await gateway.client("operator"), try await gateway.client())
       #expect(try await member.get("/v1/gateway/diagnostics").status == 403)
       let findings = try await chief.get("/v1/gateway/diagnostics").json["findings"]?.list ?? []
       let checks = Set(findings.compactMap { $0["check"]?.text })

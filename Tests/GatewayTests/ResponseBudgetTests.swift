@@ -10,7 +10,7 @@ struct ResponseBudgetTests {
   private let bert = ClientID(text: "bert")
 
   /// What was told, in order.
-  private final class Told {
+  private final class Completions {
     var granted: [(name: String, reservation: ResponseReservation)] = []
     var refused: [(name: String, problem: Problem)] = []
     var names: [String] { granted.map(\.name) }
@@ -34,7 +34,7 @@ struct ResponseBudgetTests {
   @Test("A client has one large answer at a time, and others have theirs meanwhile")
   func turns() throws {
     let reactor = try Reactor()
-    let (budget, told) = (ResponseBudget(on: reactor), Told())
+    let (budget, told) = (ResponseBudget(on: reactor), Completions())
     for name in ["a1", "a2", "a3"] { budget.reserve(16 << 20, for: anna, told.tell(name)) }
     budget.reserve(16 << 20, for: bert, told.tell("b1"))
     #expect(told.names == ["a1", "b1"] && budget.bytes == 32 << 20 && budget.waitingCount == 2)
@@ -53,7 +53,7 @@ struct ResponseBudgetTests {
   @Test("Where all clients have as much as there is, the next one waits, and is told why it is refused")
   func full() throws {
     let reactor = try Reactor()
-    let (budget, told) = (ResponseBudget(on: reactor, waiting: .milliseconds(20)), Told())
+    let (budget, told) = (ResponseBudget(on: reactor, waiting: .milliseconds(20)), Completions())
     for number in 0..<6 { budget.reserve(16 << 20, for: ClientID(text: "\(number)"), told.tell("\(number)")) }
     budget.reserve(1 << 20, for: anna, told.tell("anna"))
     budget.reserve(1 << 20, for: ClientID(text: "0"), told.tell("again"))
@@ -70,7 +70,7 @@ struct ResponseBudgetTests {
   @Test("So many requests of a client wait, and more are refused at once")
   func waiting() throws {
     let reactor = try Reactor()
-    let (budget, told) = (ResponseBudget(on: reactor), Told())
+    let (budget, told) = (ResponseBudget(on: reactor), Completions())
     for _ in 0...ResponseBudget.waitingMax { budget.reserve(1 << 20, for: anna, told.tell("one")) }
     #expect(told.refused.isEmpty && budget.waitingCount == ResponseBudget.waitingMax)
     budget.reserve(1 << 20, for: anna, told.tell("another"))

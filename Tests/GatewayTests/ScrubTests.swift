@@ -11,7 +11,7 @@ struct ScrubTests {
 
   private func always(_ options: inout GatewayOptions) { options.scrubTime = .seconds(1) }
 
-  private func send(_ name: String, in meeting: Meeting) async throws -> JSON {
+  private func send(_ name: String, in meeting: TwoClients) async throws -> JSON {
     let (bert, anna) = (meeting.bert, meeting.anna)
     let made = try await bert.client.make("\(bert.path)/resources", ["name": .text(name), "to": .text(anna.peer)])
     #expect(try await bert.client.ask("PUT", made.json["content"]?.text ?? "", hello).status == 200)
@@ -19,27 +19,28 @@ struct ScrubTests {
   }
 
   /// Asked until it says so.
-  private func metrics(of client: Asker, say line: String) async throws {
+  private func metrics(of client: HTTPClient, say line: String) async throws {
     while !(try await client.get("/metrics").text.contains("\n\(line)\n")) {}
   }
 
-  private func restart(_ meeting: inout Meeting, _ meanwhile: () throws -> Void) async throws {
+  private func restart(_ meeting: inout TwoClients, _ meanwhile: () throws -> Void) async throws {
     let anna = meeting.anna
-    let place = try await anna.place.restarted(meanwhile)
-    meeting.anna = Meeting.Seat(place: place, client: anna.client, peer: anna.peer, session: anna.session)
+    let gateway = try await anna.gateway.restarted(meanwhile)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: gateway, client: anna.client, peer: anna.peer, session: anna.session)
   }
 
-  private func change(_ path: String, at place: Int, to bytes: [UInt8]) throws {
+  private func change(_ path: String, at offset: Int, to bytes: [UInt8]) throws {
     let file = try FileHandle(forUpdating: URL(filePath: path))
-    try file.seek(toOffset: UInt64(place))
+    try file.seek(toOffset: UInt64(offset))
     try file.write(contentsOf: Data(bytes))
     try file.close()
   }
 
   @Test("a changed byte of a received file is told within a pass, the file is kept aside, and the others go on")
   func file() async throws {
-    var meeting = try await Meeting.begin(["resources": "accept"], as: "member", always)
-    let (client, path, folder) = (meeting.anna.client, meeting.anna.path, meeting.anna.place.folder)
+    var meeting = try await TwoClients.begin(["resources": "accept"], as: "member", always)
+    let (client, path, folder) = (meeting.anna.client, meeting.anna.path, meeting.anna.gateway.folder)
     let (spoilt, other) = (try await send("hello", in: meeting), try await send("other", in: meeting))
     let content = spoilt["content"]?.text ?? ""
     #expect(try await client.get(content).body == hello)
@@ -49,7 +50,7 @@ struct ScrubTests {
     #expect(damaged["id"] == spoilt["id"] && damaged["problem"]?["rule"] == "damaged", "\(damaged.line)")
     let event = try await client.wait(in: "/v1/events", "event", "resourceDamaged")
     #expect(event["name"] == "hello" && content == "\(event["about"]?.text ?? "")/content")
-    let said = try #require(await meeting.anna.place.gateway.log.first { $0.event == "damaged" })
+    let said = try #require(await meeting.anna.gateway.running.log.first { $0.event == "damaged" })
     #expect(said.level == .error)
     #expect(said.fields.first { $0.name == "file" }?.value == .text("\(folder)/received/\(meeting.anna.session)/hello"))
     #expect(try await client.get("/metrics").text.contains("\nvicinity_scrub_damage_total{kind=\"file\"} 1\n"))
@@ -72,14 +73,14 @@ struct ScrubTests {
 
   @Test("a file that waits to go out and is damaged meanwhile does not go out, and both sides hear that")
   func waiting() async throws {
-    try await Meeting.hold([:], as: "member", always) { meeting in
+    try await TwoClients.hold([:], as: "member", always) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let made = try await bert.client.make("\(bert.path)/resources", ["name": "late", "to": .text(anna.peer)])
       let digest = ["Repr-Digest": "sha-256=:ZqBFtFIQLFnYQOwJfVnZRn4To/NPZJTlOf/TLBuzXxg=:"]
       #expect(
         try await bert.client.ask("PUT", made.json["content"]?.text ?? "", hello, headers: digest).status == 200)
       _ = try await anna.client.wait(in: "\(anna.path)/resources", "state", "offered")
-      let folder = "\(bert.place.folder)/sending"
+      let folder = "\(bert.gateway.folder)/sending"
       let file = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
       try change("\(folder)/\(file)", at: 1, to: [0x61])
       let damaged = try await bert.client.wait(in: "\(bert.path)/resources", "state", "damaged")
@@ -91,8 +92,8 @@ struct ScrubTests {
 
   @Test("a changed byte of a message and a broken page of the database are told, with what to do")
   func rows() async throws {
-    var meeting = try await Meeting.begin([:], as: "member", always)
-    let (anna, store) = (meeting.anna, "\(meeting.anna.place.folder)/\(Gateway.storeName)")
+    var meeting = try await TwoClients.begin([:], as: "member", always)
+    let (anna, store) = (meeting.anna, "\(meeting.anna.gateway.folder)/\(Gateway.storeName)")
     let long = String(repeating: "long ", count: 10_000)
     for text in ["before", "a word", "after", long] {
       let answer = try await anna.client.ask("POST", "\(anna.path)/messages", Array(text.utf8), type: "text/plain")
@@ -100,17 +101,17 @@ struct ScrubTests {
       // Its row is not written again from then on: the log has no newer copy of what is damaged in the file.
       while try await anna.client.get(answer["Location"] ?? "").json["delivery"]?["delivered"] != 1 {}
     }
-    func place(of text: String) throws -> Int {
+    func offset(of text: String) throws -> Int {
       try #require(try Data(contentsOf: URL(filePath: store)).range(of: Data(text.utf8))).lowerBound
     }
-    try await restart(&meeting) { try change(store, at: place(of: "a word"), to: [0x41]) }
+    try await restart(&meeting) { try change(store, at: offset(of: "a word"), to: [0x41]) }
     let client = anna.client
     let event = try await client.wait(in: "/v1/events", "event", "messageDamaged")
     #expect(event["about"] == .text("\(anna.path)/messages"))
     #expect(try await client.get("/metrics").text.contains("\nvicinity_scrub_damage_total{kind=\"message\"} 1\n"))
     #expect(try await client.get("/readyz").status == 200)
     func finding() async throws -> JSON? {
-      try await meeting.anna.place.client("operator").get("/v1/gateway/diagnostics").json["findings"]?.list?
+      try await meeting.anna.gateway.client("operator").get("/v1/gateway/diagnostics").json["findings"]?.list?
         .first { $0["check"] == "storage" }
     }
     #expect(try await finding()?["state"] == "bad")
@@ -135,8 +136,8 @@ struct ScrubTests {
 
   @Test("it goes on where it was when the gateway was stopped, and rests when it has done its pass")
   func resumption() async throws {
-    var meeting = try await Meeting.begin(["resources": "accept"])
-    let (client, folder) = (meeting.anna.client, meeting.anna.place.folder)
+    var meeting = try await TwoClients.begin(["resources": "accept"])
+    let (client, folder) = (meeting.anna.client, meeting.anna.gateway.folder)
     let came = try await send("hello", in: meeting)
     func said(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(ScrubProgress.name)")) }
     let file = "\(folder)/received/\(meeting.anna.session)/hello"
@@ -148,8 +149,8 @@ struct ScrubTests {
     try await metrics(of: client, say: "vicinity_scrub_passes_total 1")
     #expect(try await client.get("/metrics").text.contains("\nvicinity_scrub_damage_total{kind=\"file\"} 0\n"))
     try await restart(&meeting) {
-      let place = try #require(ScrubProgress(in: folder))
-      #expect(place.part == .done)
+      let progress = try #require(ScrubProgress(in: folder))
+      #expect(progress.part == .done)
       // The day is over.
       try said(#"{"began":\#(ScrubProgress.now - 90_000),"part":"done"}"#)
     }
@@ -159,20 +160,20 @@ struct ScrubTests {
   }
 
   @Test("where it is outlives a restart, and what says that and is damaged itself counts for nothing")
-  func place() throws {
+  func progress() throws {
     let folder = FileManager.default.temporaryDirectory.path + "/scrub-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     #expect(ScrubProgress(in: folder) == nil)
-    var place = ScrubProgress(began: 1_000)
+    var progress = ScrubProgress(began: 1_000)
     let parts: [ScrubProgress.Part] = [
       .files(after: nil), .files(after: .init(session: "a", resource: "b")), .rows(after: nil),
       .rows(after: .init(session: 3, ordinal: 70)), .done,
     ]
     for part in parts {
-      place.part = part
-      place.save(in: folder)
-      #expect(ScrubProgress(in: folder) == place)
+      progress.part = part
+      progress.save(in: folder)
+      #expect(ScrubProgress(in: folder) == progress)
     }
     for text in [
       "", "{", "[]", #"{"began":-1,"part":"done"}"#, #"{"began":1,"part":"x"}"#, #"{"began":9e18,"part":"done"}"#,
@@ -180,8 +181,8 @@ struct ScrubTests {
       try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(ScrubProgress.name)"))
       #expect(ScrubProgress(in: folder) == nil, "\(text)")
     }
-    #expect(place.secondsLeft(of: 100, at: 1_030) == 70)
-    #expect(place.secondsLeft(of: 100, at: 5_000) == 0)
-    #expect(place.secondsLeft(of: 100, at: 10) == 100)
+    #expect(progress.secondsLeft(of: 100, at: 1_030) == 70)
+    #expect(progress.secondsLeft(of: 100, at: 5_000) == 0)
+    #expect(progress.secondsLeft(of: 100, at: 10) == 100)
   }
 }

@@ -5,16 +5,16 @@ internal import Testing
 
 @Suite("The WebSocket speaks as its document says", .timeLimit(.minutes(2)))
 struct SocketTests {
-  private func seat(_ place: Place) async throws -> Asker {
-    let client = try await place.client()
+  private func side(_ gateway: TestGateway) async throws -> HTTPClient {
+    let client = try await gateway.client()
     _ = try await client.make("/v1/peers", ["displayName": "Anna"])
     return client
   }
 
   @Test("Who connects is told who it is and what the limits are, and nobody else gets further")
   func connecting() async throws {
-    try await atPlace { place in
-      let anna = try await seat(place)
+    try await withGateway { gateway in
+      let anna = try await side(gateway)
       let talk = try await Talk.open(anna)
       let ok = try await talk.ask(["id": "a", "connect": ["token": .text(anna.token ?? "")]])["ok"]
       #expect(ok?["role"] == "member" && ok?["limits"]?["subscriptions"] == 256)
@@ -37,16 +37,16 @@ struct SocketTests {
 
   @Test("Who says nothing is let go")
   func silence() async throws {
-    try await atPlace({ $0.authenticationTimeout = .seconds(1) }) { place in
-      let talk = try await Talk.open(place.stranger)
+    try await withGateway({ $0.authenticationTimeout = .seconds(1) }) { gateway in
+      let talk = try await Talk.open(gateway.stranger)
       #expect(try await talk.closing() == 4408)
     }
   }
 
   @Test("A channel gives what is there, then each change; who comes back is given what was missed")
   func subscribing() async throws {
-    try await atPlace { place in
-      let (anna, bert) = (try await seat(place), try await seat(place))
+    try await withGateway { gateway in
+      let (anna, bert) = (try await side(gateway), try await side(gateway))
       let first = try await Talk.connected(anna)
       let one = try await anna.make("/v1/browsers", ["serviceType": "chat"])
       let ok = try await first.ask(["id": 1, "subscribe": ["channel": "/v1/browsers"]])["ok"]
@@ -79,8 +79,8 @@ struct SocketTests {
 
   @Test("What can be asked by REST can be asked here, and is refused in the same words")
   func requests() async throws {
-    try await atPlace { place in
-      let anna = try await seat(place)
+    try await withGateway { gateway in
+      let anna = try await side(gateway)
       let talk = try await Talk.connected(anna)
       func ask(_ request: JSON) async throws -> JSON { try await talk.ask(["id": 7, "request": request]) }
       let made = try await ask(["method": "POST", "path": "/v1/sessions", "body": ["maxPeers": 4]])
@@ -111,8 +111,8 @@ struct SocketTests {
 
   @Test("Several frames may stand in one message, and what is wrong in one spoils no other")
   func lines() async throws {
-    try await atPlace { place in
-      let talk = try await Talk.connected(try await seat(place))
+    try await withGateway { gateway in
+      let talk = try await Talk.connected(try await side(gateway))
       try await talk.blurt(
         "{\"id\":1,\"request\":{\"method\":\"GET\",\"path\":\"/v1/peers\"}}\nnonsense\n{\"id\":2}\n{\"id\":3,\"dance\":{}}\n"
       )
@@ -125,10 +125,10 @@ struct SocketTests {
 
   @Test("A gateway that stops says so, with a code that means to come back")
   func stopping() async throws {
-    let place = try await Place.open()
-    let talk = try await Talk.connected(try await place.client())
+    let gateway = try await TestGateway.open()
+    let talk = try await Talk.connected(try await gateway.client())
     async let code = talk.closing()
-    await place.close()
+    await gateway.close()
     #expect(try await code == 1012)
   }
 }

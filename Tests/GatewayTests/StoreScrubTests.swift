@@ -47,13 +47,13 @@ struct StoreScrubTests {
     return damage
   }
 
-  private func spoil(_ place: Int, _ change: (UInt8) -> UInt8 = { $0 ^ 0x55 }) throws {
+  private func spoil(_ offset: Int, _ change: (UInt8) -> UInt8 = { $0 ^ 0x55 }) throws {
     var bytes = folder.bytes(of: "house.db")
-    bytes[place] = change(bytes[place])
+    bytes[offset] = change(bytes[offset])
     try folder.write(bytes, to: "house.db")
   }
 
-  private func place(of text: String) throws -> Int {
+  private func offset(of text: String) throws -> Int {
     let (bytes, text) = (folder.bytes(of: "house.db"), Array(text.utf8))
     return try #require((0..<bytes.count - text.count).first { bytes[$0..<$0 + text.count].elementsEqual(text) })
   }
@@ -78,7 +78,7 @@ struct StoreScrubTests {
   @Test("finds a message of which one bit was changed, and that one alone")
   func message() throws {
     try make()
-    try spoil(place(of: "text 37 "))
+    try spoil(offset(of: "text 37 "))
     #expect(try scrub() == [.message(session: 1, ordinal: 37)])
   }
 
@@ -87,7 +87,7 @@ struct StoreScrubTests {
     try make(longBytes: 20_000)
     let sound = folder.bytes(of: "house.db")
     #expect(sound.count > 30 * 4_096)
-    func word(_ place: Int) -> Int { sound[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
+    func word(_ offset: Int) -> Int { sound[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
     // Free pages have nothing to lose: a list of trunks, of which each has the next one, a count and leaves.
     var free: Set<Int> = []
     var trunk = word(32)
@@ -117,9 +117,9 @@ struct StoreScrubTests {
   func anywhere() throws {
     try make(longBytes: 20_000)
     let sound = folder.bytes(of: "house.db")
-    for place in stride(from: 4_096, to: sound.count, by: 997) {
+    for offset in stride(from: 4_096, to: sound.count, by: 997) {
       try folder.write(sound, to: "house.db")
-      try spoil(place)
+      try spoil(offset)
       _ = try scrub()
     }
   }
@@ -127,8 +127,8 @@ struct StoreScrubTests {
   @Test("goes on where another has ended")
   func position() throws {
     try make()
-    try spoil(place(of: "text 7 "))
-    try spoil(place(of: "text 77 "))
+    try spoil(offset(of: "text 7 "))
+    try spoil(offset(of: "text 77 "))
     let first = try StoreScrub(path)
     var position: StoreScrub.Position?
     while position == nil { if !(try first.step().isLast) { position = first.position } }

@@ -6,28 +6,28 @@ internal import Testing
 @Suite("A stream has a WebSocket of its own", .timeLimit(.minutes(3)), .serialized)
 struct StreamSocketTests {
   /// A stream of Anna's, and where its two ends are.
-  private func stream(_ meeting: Meeting, _ name: String) async throws -> (from: String, to: String) {
+  private func stream(_ meeting: TwoClients, _ name: String) async throws -> (from: String, to: String) {
     let (anna, bert) = (meeting.anna, meeting.bert)
     let made = try await anna.client.make("\(anna.path)/streams", ["name": .text(name), "to": .text(bert.peer)])
     let came = try await bert.client.wait(in: "\(bert.path)/streams", "name", .text(name))
     return (made["Location"] ?? "", "\(bert.path)/streams/\(came["id"]?.text ?? "")")
   }
 
-  private func open(_ seat: Meeting.Seat, _ path: String) async throws -> Talk {
+  private func open(_ side: TwoClients.SessionClient, _ path: String) async throws -> Talk {
     try await Talk.open(
-      seat.client, at: "\(path)/socket", speaking: "vicinity.stream.v1",
-      ["Authorization": "Bearer \(seat.client.token ?? "")"])
+      side.client, at: "\(path)/socket", speaking: "vicinity.stream.v1",
+      ["Authorization": "Bearer \(side.client.token ?? "")"])
   }
 
-  private func wait(_ seat: Meeting.Seat, for path: String, _ state: JSON) async throws -> JSON {
-    try await seat.client.wait(in: "\(seat.path)/streams") {
+  private func wait(_ side: TwoClients.SessionClient, for path: String, _ state: JSON) async throws -> JSON {
+    try await side.client.wait(in: "\(side.path)/streams") {
       path.hasSuffix("/\($0["id"]?.text ?? "?")") && $0["state"] == state
     }
   }
 
   @Test("P-STR-1 What one browser writes another one reads, and who closes has said all")
   func bytes() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let path = try await stream(meeting, "voice")
       let writer = try await open(anna, path.from)
@@ -48,7 +48,7 @@ struct StreamSocketTests {
 
   @Test("P-STR-1 Whoever leaves in the middle cancels the stream, and its close code says so at the other end")
   func ends() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       for isWriter in [true, false] {
         let path = try await stream(meeting, isWriter ? "one" : "two")
@@ -57,8 +57,8 @@ struct StreamSocketTests {
         #expect(try await reader.next() == .binary([1]))
         if isWriter { try await writer.goodbye(1001) } else { reader.hangUp() }
         #expect(try await (isWriter ? reader : writer).closing() == 4410)
-        for (seat, path) in [(anna, path.from), (bert, path.to)] {
-          #expect(try await wait(seat, for: path, "failed")["reason"] == "cancelled")
+        for (side, path) in [(anna, path.from), (bert, path.to)] {
+          #expect(try await wait(side, for: path, "failed")["reason"] == "cancelled")
         }
       }
       let path = try await stream(meeting, "three")
@@ -71,7 +71,7 @@ struct StreamSocketTests {
 
   @Test("P-STR-2 A browser that does not read holds up its own stream, in little memory, and nobody else")
   func pressure() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let (slow, quick) = (try await stream(meeting, "slow"), try await stream(meeting, "quick"))
       let (reader, writer) = (try await open(bert, slow.to), try await open(anna, slow.from))
@@ -98,8 +98,8 @@ struct StreamSocketTests {
 
   @Test("P-STR-3 Many streams cross at once, each way, beside messages and a resource, and each keeps its order")
   func many() async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
-      let turned = Meeting(anna: meeting.bert, bert: meeting.anna)
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
+      let turned = TwoClients(anna: meeting.bert, bert: meeting.anna)
       var ends: [(writer: Talk, reader: Talk)] = []
       for number in 0..<10 {
         let side = number % 2 == 0 ? meeting : turned
@@ -131,18 +131,18 @@ struct StreamSocketTests {
 
   @Test("Who may not have a stream is told so before the WebSocket is there, or by its close code")
   func refusals() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let path = try await stream(meeting, "voice")
-      func refused(_ asker: Asker, _ path: String, _ headers: [String: String] = [:]) async throws -> Int {
+      func refused(_ asker: HTTPClient, _ path: String, _ headers: [String: String] = [:]) async throws -> Int {
         var headers = headers
         if let token = asker.token { headers["Authorization"] = "Bearer \(token)" }
         return try await Talk.ask(asker, at: path, speaking: "vicinity.stream.v1", headers).1.status
       }
-      let stranger = try await anna.place.client()
+      let stranger = try await anna.gateway.client()
       #expect(try await refused(anna.client, "\(anna.path)/streams/none/socket") == 404)
       #expect(try await refused(stranger, "\(path.from)/socket") == 404)
-      #expect(try await refused(try await anna.place.client("viewer"), "\(path.from)/socket") == 403)
+      #expect(try await refused(try await anna.gateway.client("viewer"), "\(path.from)/socket") == 403)
       #expect(try await refused(anna.client, "\(path.from)/socket?colour=1") == 400)
       #expect(try await refused(anna.client, "\(path.from)/socket", ["Origin": "http://evil.example"]) == 403)
       #expect(try await anna.client.get("\(path.from)/socket").status == 426)
@@ -166,7 +166,7 @@ struct StreamSocketTests {
 
   @Test("A stream's WebSocket ends with its client's token")
   func revoking() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let path = try await stream(meeting, "voice")
       let writer = try await open(meeting.anna, path.from)
       let client = try await meeting.anna.client.get("/v1/gateway").json["client"]?["id"]?.text ?? ""

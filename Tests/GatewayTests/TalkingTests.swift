@@ -12,26 +12,26 @@ struct TalkingTests {
 
   @Test("P-MSG-2 P-MSG-3 Messages of any size cross both ways to the byte, once and in order")
   func sizes() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let sizes = [0, 1, 2, 1_023, 1_024, 1_025, 65_535, 65_536, 300_000, Core.messageBytesMax]
       let bodies = sizes.enumerated().map { number, size in
         (0..<size).map { UInt8(truncatingIfNeeded: ($0 &* 31) &+ number) }
       }
-      for (seat, other) in [(anna, bert), (bert, anna)] {
+      for (side, other) in [(anna, bert), (bert, anna)] {
         var ids: [String] = []
         for body in bodies {
           var answer: Answer
           repeat {
-            answer = try await seat.client.ask("POST", "\(seat.path)/messages", body)
+            answer = try await side.client.ask("POST", "\(side.path)/messages", body)
           } while answer.status == 429
           #expect(answer.status == 201, "\(answer.text)")
           ids.append(answer.id)
         }
-        let list = "\(other.path)/messages?from=\(seat.peer)"
+        let list = "\(other.path)/messages?from=\(side.peer)"
         _ = try await other.client.wait(in: list, "size", .number(Core.messageBytesMax))
         for id in ids {
-          let told = try await seat.client.wait(in: "\(seat.path)/messages?from=\(seat.peer)") {
+          let told = try await side.client.wait(in: "\(side.path)/messages?from=\(side.peer)") {
             $0["id"] == .text(id) && $0["delivery"]?["pending"] == 0
           }
           #expect(told["delivery"]?["delivered"] == 1)
@@ -45,7 +45,7 @@ struct TalkingTests {
 
   @Test("P-MSG-1 P-MSG-5 A message goes to those who are named, and to nobody where one of them is not connected")
   func recipients() async throws {
-    try await Circle.hold { circle in
+    try await ThreeClients.hold { circle in
       try await circle.gather()
       let (anna, bert, cora) = (circle.anna, circle.bert, circle.cora)
       func send(_ word: String, _ query: String) async throws -> Answer {
@@ -75,7 +75,7 @@ struct TalkingTests {
   @Test(
     "P-MSG-2 A message's content type is told to who receives it, by REST and by WebSocket, also of an unreliable one")
   func contentTypes() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let (messages, number) = try await bert.follow("messages")
       let (datagrams, other) = try await bert.follow("datagrams")
@@ -101,7 +101,7 @@ struct TalkingTests {
 
   @Test("What a message says is there by itself, as it was sent, and runs nowhere")
   func bodies() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       for (body, type, told) in [
         (Array("Grüße".utf8), "text/plain", "text/plain; charset=utf-8"), ([0xff, 0, 1], "image/png", "image/png"),
@@ -125,16 +125,16 @@ struct TalkingTests {
 
   @Test("P-MSG-5 Who is not named hears nothing of a message")
   func others() async throws {
-    try await Circle.hold { circle in
+    try await ThreeClients.hold { circle in
       try await circle.gather()
       let (anna, bert, cora) = (circle.anna, circle.bert, circle.cora)
       for (word, query) in [("for Bert", "?to=\(bert.peer)"), ("for Cora", "?to=\(cora.peer)"), ("for all", "")] {
         let sent = try await anna.client.ask("POST", "\(anna.path)/messages\(query)", Array(word.utf8))
         #expect(sent.status == 201)
       }
-      for (seat, own) in [(bert, "for Bert"), (cora, "for Cora")] {
-        _ = try await seat.client.wait(in: "\(seat.path)/messages", "body", "for all")
-        let heard = try await seat.client.get("\(seat.path)/messages").json["items"]?.list ?? []
+      for (side, own) in [(bert, "for Bert"), (cora, "for Cora")] {
+        _ = try await side.client.wait(in: "\(side.path)/messages", "body", "for all")
+        let heard = try await side.client.get("\(side.path)/messages").json["items"]?.list ?? []
         #expect(heard.compactMap { $0["body"]?.text } == [own, "for all"])
       }
     }

@@ -9,17 +9,17 @@ internal import Testing
 struct ThreatTests {
   @Test("A page of another site opens no WebSocket, cookie or not")
   func crossSiteSocket() async throws {
-    try await atPlace { place in
-      let paired = try await place.pair("member", [.init("cookie", true)])
+    try await withGateway { gateway in
+      let paired = try await gateway.pair("member", [.init("cookie", true)])
       let cookie = try #require(paired["Set-Cookie"]?.split(separator: ";").first.map(String.init))
       for origin in ["https://evil.example", "null", "http://127.0.0.1:1"] {
-        let head = place.stranger.head(
+        let head = gateway.stranger.head(
           "GET", "/v1/socket", nil, nil,
           [
             "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
             "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Origin": origin, "Cookie": cookie,
           ])
-        let answer = try await onThread { [port = place.port] in
+        let answer = try await onThread { [port = gateway.port] in
           let line = try Line(to: port)
           try line.write(head)
           return try line.readAnswer(to: "GET")
@@ -31,8 +31,8 @@ struct ThreatTests {
 
   @Test("A session is for its own client: to another one it is not there")
   func otherSessions() async throws {
-    try await Meeting.hold { meeting in
-      let (anna, eve) = (meeting.anna, try await meeting.anna.place.client())
+    try await TwoClients.hold { meeting in
+      let (anna, eve) = (meeting.anna, try await meeting.anna.gateway.client())
       _ = try await anna.client.ask("POST", "\(anna.path)/messages", Array("secret".utf8), type: "text/plain")
       for part in ["", "/members", "/messages", "/streams", "/resources", "/certificates"] {
         #expect(try await eve.get(anna.path + part).status == 404, "\(part)")
@@ -55,7 +55,7 @@ struct ThreatTests {
     "P-HAB-2 No name leads out of where files belong",
     arguments: ["../evil", "..", "/etc/cron.d/evil", "a/../../evil", "..\\evil", "evil\u{0}.txt", ".vicinity-evil"])
   func traversal(_ name: String) async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let made = try await bert.client.post(
         "\(bert.path)/resources", ["name": .text(name), "to": .text(anna.peer), "size": 3])
@@ -67,7 +67,7 @@ struct ThreatTests {
       let came = try await anna.client.wait(in: "\(anna.path)/resources") {
         $0["direction"] == "incoming" && $0["state"] != "transferring"
       }
-      let folder = anna.place.folder
+      let folder = anna.gateway.folder
       for escaped in ["\(folder)/evil", "\(folder)/received/evil", "\(folder)/../evil", "/etc/cron.d/evil"] {
         #expect(!FileManager.default.fileExists(atPath: escaped), "\(escaped): \(came.line)")
       }
@@ -81,20 +81,21 @@ struct ThreatTests {
       "/..%2fopenapi%2fvicinity.json", "//etc/passwd", "/app/%00", "/.git/config", "/app",
     ])
   func sitePaths(_ path: String) async throws {
-    try await atPlace({ $0.dashboardFolder = Document.site }) { place in
-      let answer = try await onThread { [head = place.stranger.head("GET", path, nil, nil, [:]), port = place.port] in
+    try await withGateway({ $0.dashboardFolder = Document.site }) { gateway in
+      let answer = try await onThread {
+        [head = gateway.stranger.head("GET", path, nil, nil, [:]), port = gateway.port] in
         let line = try Line(to: port)
         try line.write(head)
         return try line.readAnswer(to: "GET")
       }
       #expect((400..<500).contains(answer.status), "\(answer.status) \(answer.text.prefix(60))")
-      #expect(try await place.stranger.get("/").status == 200)
+      #expect(try await gateway.stranger.get("/").status == 200)
     }
   }
 
   @Test("P-HAB-2 A line break in a name or a type makes no header")
   func headers() async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let wanted: JSON = ["name": "a\r\nX-Evil: 1\r\n\r\n<script>.txt", "to": .text(anna.peer), "size": 1]
       let made = try await bert.client.post("\(bert.path)/resources", wanted)
@@ -115,7 +116,7 @@ struct ThreatTests {
 
   @Test("P-HAB-2 What others sent is shown by no browser as a page, and runs nothing")
   func scripts() async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       for type in ["text/html", "image/svg+xml", "text/javascript", "application/xhtml+xml"] {
         let made = try await bert.client.make(
@@ -134,8 +135,8 @@ struct ThreatTests {
 
   @Test("What is packed is not unpacked")
   func bombs() async throws {
-    try await atPlace { place in
-      let anna = try await place.client()
+    try await withGateway { gateway in
+      let anna = try await gateway.client()
       for coding in ["gzip", "deflate", "br", "gzip, gzip"] {
         let answer = try await anna.ask(
           "POST", "/v1/peers", Array("{}".utf8), type: "application/json", headers: ["Content-Encoding": coding])
@@ -151,7 +152,7 @@ struct ThreatTests {
       "file:///etc/passwd",
     ])
   func webAddresses(_ url: String) async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let made = try await bert.client.post(
         "\(bert.path)/resources", ["name": "x", "to": .text(anna.peer), "url": .text(url)])
@@ -166,18 +167,18 @@ struct ThreatTests {
 
   @Test("A token in a URL is none")
   func tokensInURLs() async throws {
-    try await atPlace { place in
-      let token = try await place.client().token ?? ""
+    try await withGateway { gateway in
+      let token = try await gateway.client().token ?? ""
       for query in ["token=\(token)", "access_token=\(token)"] {
-        #expect(try await place.stranger.get("/v1/peers?\(query)").status == 401)
+        #expect(try await gateway.stranger.get("/v1/peers?\(query)").status == 401)
       }
     }
   }
 
   @Test("The page is framed by nobody, and runs what stands beside it only")
   func frames() async throws {
-    try await atPlace({ $0.dashboardFolder = Document.site }) { place in
-      let policy = try await place.stranger.get("/")["Content-Security-Policy"] ?? ""
+    try await withGateway({ $0.dashboardFolder = Document.site }) { gateway in
+      let policy = try await gateway.stranger.get("/")["Content-Security-Policy"] ?? ""
       #expect(policy.contains("frame-ancestors 'none'") && policy.contains("default-src 'none'"), "\(policy)")
       #expect(!policy.contains("unsafe"))
     }

@@ -9,15 +9,15 @@ internal import Testing
 @Suite("Resources go from a client of one gateway to one of another", .timeLimit(.minutes(3)), .serialized)
 struct TransferTests {
   /// A gateway writes no file meanwhile.
-  private func holdingUp(_ place: Place, _ body: () async throws -> Void) async throws {
-    try await Standstill.hold(on: { [host = place.gateway.host] in try await host.onDisk($0) }, body)
+  private func holdingUp(_ gateway: TestGateway, _ body: () async throws -> Void) async throws {
+    try await Standstill.hold(on: { [host = gateway.running.host] in try await host.onDisk($0) }, body)
   }
 
   private static let bytes = (0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
   /// Bert's, as large as that, which Anna is asked about; where it is at each.
   private func offer(
-    _ name: String, _ meeting: Meeting, _ bytes: [UInt8] = bytes
+    _ name: String, _ meeting: TwoClients, _ bytes: [UInt8] = bytes
   ) async throws -> (from: String, to: String) {
     let (anna, bert) = (meeting.anna, meeting.bert)
     let body: JSON = ["name": .text(name), "to": .text(anna.peer), "size": .number(bytes.count)]
@@ -30,18 +30,18 @@ struct TransferTests {
     return (made["Location"] ?? "", "\(anna.path)/resources/\(came["id"]?.text ?? "")")
   }
 
-  private func ends(of name: JSON, in seat: Meeting.Seat) async throws -> [JSON] {
-    try await seat.happenings(["resourceEnded"]).filter { $0["name"] == name }.compactMap { $0["state"] }
+  private func ends(of name: JSON, in side: TwoClients.SessionClient) async throws -> [JSON] {
+    try await side.sessionEvents(["resourceEnded"]).filter { $0["name"] == name }.compactMap { $0["state"] }
   }
 
   @Test("P-RES-2 Both sides see how far a resource is, and whoever cancels it, that it was cancelled")
   func cancelling() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       for isSender in [true, false] {
         let name = isSender ? "by its sender" : "by its receiver"
         let path = try await offer(name, meeting)
-        try await holdingUp(anna.place) {
+        try await holdingUp(anna.gateway) {
           #expect(try await anna.client.patch(path.to, ["state": "accepted"]).status == 200)
           // It cannot be whole before it is written.
           _ = try await bert.client.wait(in: "\(bert.path)/resources") {
@@ -51,12 +51,12 @@ struct TransferTests {
           #expect(try await canceller.client.delete(own).status == 204)
           #expect(try await canceller.client.get(own).status == 404)
         }
-        let (other, place) = isSender ? (anna, path.to) : (bert, path.from)
+        let (other, target) = isSender ? (anna, path.to) : (bert, path.from)
         let told = try await other.client.wait(in: "\(other.path)/resources") {
-          place.hasSuffix($0["id"]?.text ?? "?") && $0["state"] != "transferring"
+          target.hasSuffix($0["id"]?.text ?? "?") && $0["state"] != "transferring"
         }
         #expect(told["state"] == "cancelled" && told["problem"]?["type"] == "/problems/cancelled", "\(told.line)")
-        for seat in [anna, bert] { #expect(try await ends(of: .text(name), in: seat) == ["cancelled"]) }
+        for side in [anna, bert] { #expect(try await ends(of: .text(name), in: side) == ["cancelled"]) }
         #expect(try await anna.client.get("\(path.to)/content").status >= 404)
       }
     }
@@ -64,12 +64,12 @@ struct TransferTests {
 
   @Test("P-RES-2 Both sides are told how far a resource is while it goes")
   func progress() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let bytes = [UInt8](repeating: 7, count: 96 << 20)
       let path = try await offer("whole", meeting, bytes)
       var followed: [(Talk, JSON)] = []
-      for seat in [anna, bert] { followed.append(try await seat.follow("resources")) }
+      for side in [anna, bert] { followed.append(try await side.follow("resources")) }
       #expect(try await anna.client.patch(path.to, ["state": "accepted"]).status == 200)
       for (talk, number) in followed {
         var steps: [Int64] = []
@@ -88,7 +88,7 @@ struct TransferTests {
 
   @Test("What was uploaded while its member was away goes out when that is back, and fails where that has left")
   func away() async throws {
-    var meeting = try await Meeting.begin(["resources": "accept"])
+    var meeting = try await TwoClients.begin(["resources": "accept"])
     let (anna, bert) = (meeting.anna, meeting.bert)
     func offer() async throws -> Answer {
       try await bert.client.make("\(bert.path)/resources", ["name": "plan", "to": .text(anna.peer)])
@@ -98,11 +98,12 @@ struct TransferTests {
       #expect(try await bert.client.ask("PUT", made.json["content"]?.text ?? "", [1, 2, 3]).status == 200)
     }
     let first = try await offer()
-    let place = try await anna.place.restarted {
+    let gateway = try await anna.gateway.restarted {
       try await upload(first)
       #expect(try await bert.client.get(first["Location"] ?? "").json["state"] == "transferring")
     }
-    meeting.anna = Meeting.Seat(place: place, client: anna.client, peer: anna.peer, session: anna.session)
+    meeting.anna = TwoClients.SessionClient(
+      gateway: gateway, client: anna.client, peer: anna.peer, session: anna.session)
     _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
 
     let second = try await offer()
@@ -110,8 +111,8 @@ struct TransferTests {
     try await upload(second)
     let failed = try await bert.client.wait(in: "\(bert.path)/resources", "state", "failed")
     #expect(failed["problem"]?["type"] == "/problems/notConnected")
-    meeting.bert = Meeting.Seat(
-      place: try await bert.place.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
+    meeting.bert = TwoClients.SessionClient(
+      gateway: try await bert.gateway.restarted(), client: bert.client, peer: bert.peer, session: bert.session)
     #expect(try await bert.client.get(second["Location"] ?? "").json["problem"] == failed["problem"])
     await meeting.end()
   }
@@ -120,10 +121,10 @@ struct TransferTests {
     "What was uploaded waits for its member, whatever kept that from being reached",
     arguments: [Reason.lost, .slow, .unreachable, .timedOut])
   func unreached(_ reason: Reason) async throws {
-    try await Meeting.hold(["resources": "accept"]) { meeting in
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let made = try await bert.client.make("\(bert.path)/resources", ["name": "plan", "to": .text(anna.peer)])
-      await bert.place.gateway.run { core in
+      await bert.gateway.running.run { core in
         guard let session = core.sessions[bert.session] else { return }
         for known in session.present.values {
           core.show(MemberModel.View(known.member, .notConnected(reason)), in: session)
@@ -131,7 +132,7 @@ struct TransferTests {
       }
       #expect(try await bert.client.ask("PUT", made.json["content"]?.text ?? "", [1, 2, 3]).status == 200)
       #expect(try await bert.client.get(made["Location"] ?? "").json["state"] == "transferring")
-      await bert.place.gateway.run { core in
+      await bert.gateway.running.run { core in
         guard let session = core.sessions[bert.session] else { return }
         for known in session.present.values {
           core.show(MemberModel.View(known.member, .connected), in: session)
@@ -144,15 +145,16 @@ struct TransferTests {
 
   @Test("What was accepted comes, though a power cut has taken the file of which nothing had come")
   func nameless() async throws {
-    var meeting = try await Meeting.begin()
+    var meeting = try await TwoClients.begin()
     let (anna, bert) = (meeting.anna, meeting.bert)
     let path = try await offer("plan", meeting)
     // Nothing is read, so that nothing comes.
-    try await holdingUp(bert.place) {
+    try await holdingUp(bert.gateway) {
       #expect(try await anna.client.patch(path.to, ["state": "accepted"]).status == 200)
-      let hidden = try await anna.place.nextComing()
-      let place = try await anna.place.restarted { try FileManager.default.removeItem(atPath: hidden) }
-      meeting.anna = Meeting.Seat(place: place, client: anna.client, peer: anna.peer, session: anna.session)
+      let hidden = try await anna.gateway.nextComing()
+      let gateway = try await anna.gateway.restarted { try FileManager.default.removeItem(atPath: hidden) }
+      meeting.anna = TwoClients.SessionClient(
+        gateway: gateway, client: anna.client, peer: anna.peer, session: anna.session)
     }
     _ = try await anna.client.wait(in: "\(anna.path)/resources", "state", "complete")
     #expect(try await anna.client.get("\(path.to)/content").body == Self.bytes)
@@ -161,18 +163,18 @@ struct TransferTests {
 
   @Test("What has arrived is kept where it came from until that is known there for good")
   func arriving() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let path = try await offer("plan", meeting)
-      let store = try #require(await bert.place.gateway.sessionStore).writer
-      let operators = try await bert.place.client("operator")
+      let store = try #require(await bert.gateway.running.sessionStore).writer
+      let operators = try await bert.gateway.client("operator")
       try await store.perform {
         try $0.run("CREATE TRIGGER refusal BEFORE DELETE ON transfer BEGIN SELECT RAISE(ABORT, 'no end'); END")
       }
       #expect(try await anna.client.patch(path.to, ["state": "accepted"]).status == 200)
       _ = try await operators.wait(in: "/v1/events", "event", "notStored")
       #expect(try await bert.client.get(path.from).json["state"] == "transferring")
-      #expect(try FileManager.default.contentsOfDirectory(atPath: "\(bert.place.folder)/sending").count == 1)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: "\(bert.gateway.folder)/sending").count == 1)
       try await store.perform { try $0.run("DROP TRIGGER refusal") }
       _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
       #expect(try await anna.client.get("\(path.to)/content").body == Self.bytes)
@@ -181,10 +183,10 @@ struct TransferTests {
 
   @Test("P-RES-3 P-RES-4 Whole and the same it is told as complete, once to each, and is kept until it is deleted")
   func completing() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let path = try await offer("plan", meeting)
-      try await holdingUp(anna.place) {
+      try await holdingUp(anna.gateway) {
         #expect(try await anna.client.patch(path.to, ["state": "accepted"]).status == 200)
         // Who sends is not told that it has arrived before it is there.
         let position = try #require(try await bert.client.get("\(bert.path)/resources").json["position"]?.text)
@@ -196,16 +198,16 @@ struct TransferTests {
         $0["state"] == "complete" && $0["sha256"] != nil
       }
       _ = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
-      for seat in [anna, bert] { #expect(try await ends(of: "plan", in: seat) == ["complete"]) }
-      #expect(try await anna.happenings(["resourceOffered"]).count == 1)
+      for side in [anna, bert] { #expect(try await ends(of: "plan", in: side) == ["complete"]) }
+      #expect(try await anna.sessionEvents(["resourceOffered"]).count == 1)
       for _ in 0..<2 { #expect(try await anna.client.get("\(path.to)/content").body == Self.bytes) }
       let digest = try await anna.client.ask("HEAD", "\(path.to)/content", headers: ["Want-Repr-Digest": "sha-256=10"])
       #expect(digest["Repr-Digest"]?.isEmpty == false && came["sha256"]?.text?.count == 64)
-      let folder = "\(anna.place.folder)/received/\(anna.session)"
+      let folder = "\(anna.gateway.folder)/received/\(anna.session)"
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
       #expect(try await anna.client.delete(path.to).status == 204)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
-      #expect(try FileManager.default.contentsOfDirectory(atPath: "\(bert.place.folder)/sending") == [])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: "\(bert.gateway.folder)/sending") == [])
     }
   }
 }

@@ -7,12 +7,12 @@ internal import Testing
 @Suite("Clients say whom they trust", .timeLimit(.minutes(3)), .serialized)
 struct TrustTests {
   private struct Side {
-    let client: Asker
+    let client: HTTPClient
     let peer: String
     var path = ""
 
-    static func seat(_ place: Place, _ name: String) async throws -> Side {
-      let client = try await place.client("operator")
+    static func side(_ gateway: TestGateway, _ name: String) async throws -> Side {
+      let client = try await gateway.client("operator")
       return Side(client: client, peer: try await client.make("/v1/peers", ["displayName": .text(name)]).id)
     }
 
@@ -36,22 +36,23 @@ struct TrustTests {
   }
 
   private func atPlaces(_ test: (Side, Side) async throws -> Void) async throws {
-    try await atPlace { here in
-      try await atPlace { there in try await test(try await Side.seat(here, "Anna"), try await Side.seat(there, "Bert"))
+    try await withGateway { here in
+      try await withGateway { there in
+        try await test(try await Side.side(here, "Anna"), try await Side.side(there, "Bert"))
       }
     }
   }
 
   @Test("P-SEC-2 P-SEC-3 P-SEC-4 Who shows an identity is decided on, beside what the anchors say")
   func deciding() async throws {
-    let papers = try Papers()
+    let certificates = try TestCertificates()
     try await atPlaces { anna, bert in
       var (anna, bert) = (anna, bert)
       let identity = try await bert.client.make(
-        "/v1/identities", ["data": .text(papers.identity), "encoding": "base64", "password": "secret"])
+        "/v1/identities", ["data": .text(certificates.identity), "encoding": "base64", "password": "secret"])
       #expect(identity.json["certificates"]?.list?.first?["subject"] == "CN = Bert")
       #expect(!identity.text.contains("PRIVATE"))
-      let anchors = try await anna.client.make("/v1/anchors", ["pem": .text(papers.root)])
+      let anchors = try await anna.client.make("/v1/anchors", ["pem": .text(certificates.root)])
       #expect(anchors.json["items"]?.list?.count == 1)
       try await anna.open(["trust": "ask"])
       try await bert.open(["identity": .text(identity.id)])
@@ -127,10 +128,10 @@ struct TrustTests {
 
   @Test("Identities and anchors are for operators, and what is none is refused")
   func refusals() async throws {
-    let papers = try Papers()
-    try await atPlace { place in
-      let (chief, member) = (try await place.client("operator"), try await place.client())
-      let file: JSON = .text(papers.identity)
+    let certificates = try TestCertificates()
+    try await withGateway { gateway in
+      let (chief, member) = (try await gateway.client("operator"), try await gateway.client())
+      let file: JSON = .text(certificates.identity)
       for path in ["/v1/identities", "/v1/anchors"] {
         #expect(try await member.get(path).status == 403)
         #expect(try await member.post(path).status == 403)

@@ -36,7 +36,7 @@ struct UploadFileTests {
     }
   }
 
-  @Test(arguments: [0, 1, 4095, 4096, 4097]) func `pieces of any length, from any place on, lie one behind the other`(
+  @Test(arguments: [0, 1, 4095, 4096, 4097]) func `pieces of any length, from any gateway on, lie one behind the other`(
     _ beyond: Int
   ) throws {
     try Self.withFile { path in

@@ -7,7 +7,7 @@ internal import Testing
 struct WaitingTests {
   @Test("Its WebSockets, its streams and what it waits for are told, to itself and to operators")
   func queues() async throws {
-    try await Meeting.hold { meeting in
+    try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let talk = try await Talk.connected(anna.client)
       _ = try await talk.ask(["id": 1, "subscribe": ["channel": .text("\(anna.path)/messages")]])
@@ -29,10 +29,10 @@ struct WaitingTests {
       #expect(sockets.count == 1 && sockets.first?["queuedBytes"] == 0)
       #expect(sockets.first?["channels"] == [["channel": .text("\(anna.path)/messages"), "waiting": 0, "dropped": 0]])
       #expect(queues.json["streamSockets"]?.list?.first?["stream"] == .text(path))
-      let boss = try await anna.place.client("operator")
+      let boss = try await anna.gateway.client("operator")
       let id = try await anna.client.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
       #expect(try await boss.get("/v1/clients/\(id)/queues").json["sockets"] == queues.json["sockets"])
-      let other = try await anna.place.client()
+      let other = try await anna.gateway.client()
       #expect(try await other.get("/v1/clients/\(id)/queues").status == 404)
       #expect(try await boss.get("/v1/clients/nobody/queues").status == 404)
     }
@@ -40,13 +40,13 @@ struct WaitingTests {
 
   @Test("A client is here when it says something on a WebSocket, too")
   func presence() async throws {
-    try await atPlace { place in
-      let client = try await place.client()
+    try await withGateway { gateway in
+      let client = try await gateway.client()
       let talk = try await Talk.connected(client)
       let id = try await client.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
       func seen() async throws -> Timestamp {
         let moment = await withCheckedContinuation { continuation in
-          place.gateway.start { continuation.resume(returning: $0.clients.lastSeen(ClientID(text: id))) }
+          gateway.running.start { continuation.resume(returning: $0.clients.lastSeen(ClientID(text: id))) }
         }
         return try #require(moment)
       }
@@ -59,8 +59,8 @@ struct WaitingTests {
 
   @Test("Frames that a WebSocket has not been given yet are counted, until it has them")
   func behind() async throws {
-    try await atPlace { place in
-      let client = try await place.client("operator")
+    try await withGateway { gateway in
+      let client = try await gateway.client("operator")
       let talk = try await Talk.connected(client)
       let number = try await talk.ask(["id": 1, "subscribe": ["channel": "/v1/trusted-peers"]])["ok"]?["number"]
       let id = try await client.get("/v1/gateway").json["client"]?["id"]?.text ?? ""
@@ -69,7 +69,7 @@ struct WaitingTests {
       }
       // In one turn of the loop, in which nothing is given to anybody.
       let (queues, metrics) = await withCheckedContinuation { continuation in
-        place.gateway.start { core in
+        gateway.running.start { core in
           for count in 1...20 {
             let peer: JSON = [
               "id": "o5wc677ydd4mdmqpxhdagptaha", "displayName": .text("Anna \(count)"), "confirmation": "hand",

@@ -122,7 +122,7 @@ struct ClientPeer {
   }
 }
 
-extension Puppet {
+extension ScriptedPeer {
   /// Finds it, invites it, and is connected with it.
   func invites(_ other: ClientPeer, _ type: String) async throws {
     try program.say("browse \(type) a \(type)")

@@ -47,7 +47,7 @@ extension LabTests {
   }
 }
 
-extension Puppet {
+extension ScriptedPeer {
   /// What another one needs to connect to a session of it, in hexadecimal.
   func data(_ session: String) async throws -> String {
     try program.say("data \(session)")

@@ -80,12 +80,12 @@ extension LabTests {
       }
     }
 
-    private func reaches(_ bytes: Int, _ visitor: Visitor) async throws {
+    private func reaches(_ bytes: Int, _ visitor: VicinityPeer) async throws {
       try await visitor.program.event("progress", within: .seconds(20)) { ($0.number("bytes") ?? 0) > Double(bytes) }
     }
 
     /// Each side is told once; who sends has done what it was started for.
-    private func arrives(at receiver: Visitor, from sender: Visitor) async throws {
+    private func arrives(at receiver: VicinityPeer, from sender: VicinityPeer) async throws {
       for visitor in [receiver, sender] {
         let end = try await visitor.program.event("resourceEnded", within: .seconds(60))
         #expect(end["reason"] == "none")

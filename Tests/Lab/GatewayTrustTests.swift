@@ -258,7 +258,7 @@ extension ClientPeer {
   }
 }
 
-extension Puppet {
+extension ScriptedPeer {
   /// As a gateway takes it.
   fileprivate func connectionData() async throws -> JSON {
     let text = try await data("s")

@@ -49,7 +49,7 @@ extension LabTests {
     }
 
     /// In one session, the first at a port that is known.
-    private func pair(on rig: Rig, _ type: String) async throws -> (Visitor, Visitor) {
+    private func pair(on rig: Rig, _ type: String) async throws -> (VicinityPeer, VicinityPeer) {
       let a = try await rig.hosts[0].visit("adhoc", type, "--port", "7000")
       let b = try await rig.hosts[1].visit("adhoc", type)
       try await a.meets(b)
@@ -58,7 +58,7 @@ extension LabTests {
     }
 
     /// Line by line, each heard before the next is said, until the other program says that it is done.
-    private func talk(_ a: Visitor, _ b: Visitor, until other: Program, says end: String) async throws {
+    private func talk(_ a: VicinityPeer, _ b: VicinityPeer, until other: Program, says end: String) async throws {
       var count = 0
       repeat {
         let (speaker, listener) = count.isMultiple(of: 2) ? (a, b) : (b, a)
@@ -71,7 +71,7 @@ extension LabTests {
       throw LabError("it ended too soon:\n\(other.log())")
     }
 
-    private func expectUnharmed(_ a: Visitor, _ b: Visitor, since before: Int) async throws {
+    private func expectUnharmed(_ a: VicinityPeer, _ b: VicinityPeer, since before: Int) async throws {
       try b.say("afterwards")
       try await a.hears("afterwards")
       for visitor in [a, b] {

@@ -126,7 +126,7 @@ extension LabTests {
   }
 }
 
-extension Visitor {
+extension VicinityPeer {
   /// Who was told as found and not as lost since.
   var standing: Set<String> {
     program.events.reduce(into: []) { standing, event in

@@ -174,7 +174,7 @@ extension LabTests {
     }
 
     /// The second takes files into the folder `in`.
-    private func pair(_ rig: Rig, _ type: String) async throws -> (Visitor, Visitor) {
+    private func pair(_ rig: Rig, _ type: String) async throws -> (VicinityPeer, VicinityPeer) {
       let a = try await rig.hosts[0].visit("adhoc", type)
       try await rig.hosts[1].run("mkdir", "\(LabHost.home)/in")
       let b = try await rig.hosts[1].visit("adhoc", type, "--to-folder", "\(LabHost.home)/in")

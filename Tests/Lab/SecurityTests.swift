@@ -163,9 +163,9 @@ extension LabHost {
   }
 }
 
-extension Visitor {
+extension VicinityPeer {
   /// As one who has invited, and is let in or not.
-  fileprivate func ends(with other: Visitor, isLetIn: Bool) async throws {
+  fileprivate func ends(with other: VicinityPeer, isLetIn: Bool) async throws {
     if isLetIn {
       try await meets(other)
       try await other.meets(self)

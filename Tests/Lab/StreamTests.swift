@@ -82,9 +82,9 @@ extension LabTests {
   }
 }
 
-extension Puppet {
+extension ScriptedPeer {
   /// Returns once the other was told.
-  fileprivate func opens(_ stream: String, to other: Puppet) async throws {
+  fileprivate func opens(_ stream: String, to other: ScriptedPeer) async throws {
     try program.say("open \(stream) s \(other.peer)")
     try await other.program.event("stream") { $0["stream"] == stream }
   }

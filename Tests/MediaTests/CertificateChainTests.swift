@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 @Suite struct CertificateChainTests {
-  private let bench = Workbench()
+  private let bench = CertificateFolder()
   // After everything that a slow machine makes meanwhile.
   private let now = time(nil) + 3_600
 
@@ -13,8 +13,10 @@ import Wire
     CertificateChain.evaluate(chain, anchors: try anchors.map { try bench.certificate($0) }, at: moment ?? now)
   }
 
-  @Test(arguments: Workbench.Kind.allCases)
-  func `P-SEC-4 A chain that leads to an anchor is trusted by it, and by no other`(_ kind: Workbench.Kind) throws {
+  @Test(arguments: CertificateFolder.Kind.allCases)
+  func `P-SEC-4 A chain that leads to an anchor is trusted by it, and by no other`(_ kind: CertificateFolder.Kind)
+    throws
+  {
     try bench.makeChain(leafKind: kind.rawValue)
     try bench.make("stranger")
     let chain = try bench.chain("leaf", "lower", "upper")
@@ -39,7 +41,7 @@ import Wire
     let day = 86_400
     try bench.make("root", days: "-days 40")
     try bench.make("upper", by: "root", days: "-days 20")
-    try bench.make("leaf", by: "upper", extensions: Workbench.leaf, days: "-days 30")
+    try bench.make("leaf", by: "upper", extensions: CertificateFolder.leaf, days: "-days 30")
     let chain = try bench.chain("leaf", "upper")
     let root = try bench.certificate("root")
     #expect(try evaluate(chain, "root", at: now + 19 * day) == .trusted(by: root))
@@ -65,7 +67,7 @@ import Wire
     try bench.run("mv lower.pem real.pem; mv lower.key real.key")
     try bench.make("lower", by: "upper")
     let forged = try evaluate(bench.chain("leaf", "lower", "upper"), "root")
-    guard case .distrusted(let reason) = forged else { throw Workbench.Failure(description: "\(forged)") }
+    guard case .distrusted(let reason) = forged else { throw CertificateFolder.Failure(description: "\(forged)") }
     #expect(reason == .badSignature(subject: "CN = leaf") || unknown("leaf", by: "lower") == forged)
   }
 
@@ -78,7 +80,7 @@ import Wire
       ("plain", Distrust.notAnAuthority(subject: "CN = plain")),
       ("muted", .mayNotSignCertificates(subject: "CN = muted")), ("upper", .pathTooLong(subject: "CN = root")),
     ] {
-      try bench.make("leaf", by: issuer, extensions: Workbench.leaf)
+      try bench.make("leaf", by: issuer, extensions: CertificateFolder.leaf)
       let verdict = try evaluate(bench.chain("leaf", issuer), "root")
       #expect(verdict == .distrusted(reason))
     }
@@ -94,9 +96,9 @@ import Wire
 
   @Test func `weak keys and weak hashes are not trusted`() throws {
     try bench.make("root")
-    try bench.make("leaf", by: "root", kind: "RSA -pkeyopt rsa_keygen_bits:1024", extensions: Workbench.leaf)
+    try bench.make("leaf", by: "root", kind: "RSA -pkeyopt rsa_keygen_bits:1024", extensions: CertificateFolder.leaf)
     #expect(try evaluate(bench.chain("leaf"), "root") == .distrusted(.tooWeak(subject: "CN = leaf")))
-    try bench.make("other", by: "root", extensions: Workbench.leaf, hash: "-sha1")
+    try bench.make("other", by: "root", extensions: CertificateFolder.leaf, hash: "-sha1")
     #expect(try evaluate(bench.chain("other"), "root") == .distrusted(.tooWeak(subject: "CN = other")))
   }
 
@@ -104,7 +106,7 @@ import Wire
     try bench.make("root")
     try bench.make("leaf", by: "root", extensions: "1.2.3.4=critical,DER:0500")
     guard case .distrusted(.other(_, let words)) = try evaluate(bench.chain("leaf"), "root") else {
-      throw Workbench.Failure(description: "it was passed over")
+      throw CertificateFolder.Failure(description: "it was passed over")
     }
     #expect(words.contains("critical extension"))
   }
@@ -128,7 +130,7 @@ import Wire
       changed[1][place] ^= 0x41
       // The chain ends in the anchor, unless the changed one is skipped in favour of nothing: so never.
       guard case .distrusted = try evaluate(changed, "root") else {
-        throw Workbench.Failure(description: "byte \(place) may be anything")
+        throw CertificateFolder.Failure(description: "byte \(place) may be anything")
       }
     }
   }
@@ -152,7 +154,7 @@ import Wire
 
   @Test func `a certificate is summed up for people, and shows what it would hide`() throws {
     try bench.make("root", subject: "/O=School/CN=Jörg\u{202E}nnA")
-    try bench.make("leaf", by: "root", extensions: Workbench.leaf, subject: "/CN=Ann")
+    try bench.make("leaf", by: "root", extensions: CertificateFolder.leaf, subject: "/CN=Ann")
     let (root, leaf) = (try bench.certificate("root").summary, try bench.certificate("leaf").summary)
     #expect(root.subject == #"O = School, CN = Jörg\u{202e}nnA"#)
     #expect(leaf.subject == "CN = Ann")

@@ -14,7 +14,7 @@ import Wire
   }()
 
   @Test func `P-MSG-4 once a way is proved, datagrams cross both ways`() throws {
-    let crossing = try Crossing()
+    let crossing = try TwoHosts()
     let (host, guest) = (crossing.host, crossing.guest)
     let largest = (0..<1_167).map { UInt8(truncatingIfNeeded: $0) }
     for end in [host, guest] {
@@ -31,7 +31,7 @@ import Wire
   }
 
   @Test func `the largest datagram is not exceeded, and before there is a way nothing goes`() throws {
-    let crossing = try Crossing()
+    let crossing = try TwoHosts()
     let guest = crossing.guest
     crossing.ferry.forth = { packet in
       if guest.bytesMax.isEmpty { #expect(!guest.send([1])) }
@@ -45,7 +45,7 @@ import Wire
   }
 
   @Test func `a packet that comes twice, in whatever order, is delivered once`() throws {
-    let crossing = try Crossing()
+    let crossing = try TwoHosts()
     let (host, guest, ferry) = (crossing.host, crossing.guest, crossing.ferry)
     var held: [[UInt8]] = []
     ferry.forth = { packet in
@@ -60,7 +60,7 @@ import Wire
   }
 
   @Test func `what was changed on its way, cut or made up is dropped and counted, and nobody answers`() throws {
-    let crossing = try Crossing()
+    let crossing = try TwoHosts()
     let (host, guest, ferry) = (crossing.host, crossing.guest, crossing.ferry)
     var answers = 0
     var attacks = 0
@@ -97,7 +97,7 @@ import Wire
   }
 
   @Test func `noise on the port is dropped, and the way stays`() throws {
-    let crossing = try Crossing()
+    let crossing = try TwoHosts()
     let (host, guest) = (crossing.host, crossing.guest)
     let stranger = try Descriptor.datagrams(at: .loopback(port: 0))
     host.came = { crossing.stop() }
@@ -105,9 +105,9 @@ import Wire
       for round in 0..<80 {
         var noise = OpenSSLCrypto.randomBytes(1 + round * 16)
         noise[0] = UInt8(round % 6)
-        Ferry.send(noise, stranger, host.port.address)
+        PacketRelay.send(noise, stranger, host.port.address)
       }
-      Ferry.send([], stranger, host.port.address)
+      PacketRelay.send([], stranger, host.port.address)
       guest.send([1])
     }
     #expect(host.datagrams == [[1]])
@@ -119,7 +119,7 @@ import Wire
   }
 
   @Test func `who moves is followed once the new place has shown that it is there`() throws {
-    let crossing = try Crossing(quick)
+    let crossing = try TwoHosts(quick)
     let (host, guest, ferry) = (crossing.host, crossing.guest, crossing.ferry)
     guest.came = { crossing.stop() }
     crossing.run {
@@ -136,14 +136,14 @@ import Wire
   }
 
   @Test func `an authentic packet from elsewhere turns no datagrams to somebody who does not answer`() throws {
-    let crossing = try Crossing()
+    let crossing = try TwoHosts()
     let (host, guest, ferry) = (crossing.host, crossing.guest, crossing.ferry)
     let victim = try Descriptor.datagrams(at: .loopback(port: 0))
     var hits: [[UInt8]] = []
     ferry.forth = { packet in
       guard packet[0] == 4 else { return [packet] }
       // An attacker with a spoofed address.
-      Ferry.send(packet, victim, host.port.address)
+      PacketRelay.send(packet, victim, host.port.address)
       return []
     }
     host.came = { for number in UInt8(0)..<50 { host.send([number]) } }
@@ -158,7 +158,7 @@ import Wire
   }
 
   @Test func `where nothing gets through any more, the owner hears so, and hears of it again when it does`() throws {
-    let crossing = try Crossing(quick)
+    let crossing = try TwoHosts(quick)
     let (host, guest, ferry) = (crossing.host, crossing.guest, crossing.ferry)
     crossing.run {
       ferry.back = { _ in [] }
@@ -180,7 +180,7 @@ import Wire
   }
 
   @Test(arguments: [true, false]) func `a way in one direction only is no way`(_ isForth: Bool) throws {
-    let crossing = try Crossing(quick)
+    let crossing = try TwoHosts(quick)
     if isForth { crossing.ferry.back = { _ in [] } } else { crossing.ferry.forth = { _ in [] } }
     var knocks = 0
     let pass = crossing.ferry.forth
@@ -196,7 +196,7 @@ import Wire
   @Test func `a lost knock is knocked again`() throws {
     var limits = quick
     limits.silenceMax = .seconds(2)
-    let crossing = try Crossing(limits)
+    let crossing = try TwoHosts(limits)
     func losing(_ share: Int) -> ([UInt8]) -> [[UInt8]] {
       var count = 0
       return { packet in
@@ -212,9 +212,9 @@ import Wire
 
   @Test func `links of one port do not hear each other's datagrams, and nothing comes after a close`() throws {
     let rig = try Rig()
-    let host = try Shore(rig.hostKey, on: rig.reactor)
+    let host = try RecordingHost(rig.hostKey, on: rig.reactor)
     try rig.listen(for: host)
-    let guests = try (0..<5).map { _ in try Shore(rig.guestKey, on: rig.reactor) }
+    let guests = try (0..<5).map { _ in try RecordingHost(rig.guestKey, on: rig.reactor) }
     var proved = 0
     for (number, guest) in guests.enumerated() {
       guest.knocksAt = host.port.address
@@ -235,8 +235,8 @@ import Wire
   @Test func `IPv4 and IPv6 meet at one socket`() throws {
     let rig = try Rig()
     let any = try #require(SocketAddress("::", port: 0))
-    let host = try Shore(rig.hostKey, at: any, on: rig.reactor)
-    let guest = try Shore(rig.guestKey, at: any, on: rig.reactor)
+    let host = try RecordingHost(rig.hostKey, at: any, on: rig.reactor)
+    let guest = try RecordingHost(rig.guestKey, at: any, on: rig.reactor)
     let six = try #require(SocketAddress("::1", port: host.port.address.port))
     let id = HostID(of: rig.hostKey.publicKey)
     guest.answered = { if guest.answers.count == 2 { rig.reactor.stop() } }
@@ -250,8 +250,8 @@ import Wire
 
   @Test func `where its port is taken, another one is found`() throws {
     let rig = try Rig()
-    let first = try Shore(rig.hostKey, on: rig.reactor)
-    let second = try Shore(rig.guestKey, at: first.port.address, on: rig.reactor)
+    let first = try RecordingHost(rig.hostKey, on: rig.reactor)
+    let second = try RecordingHost(rig.guestKey, at: first.port.address, on: rig.reactor)
     #expect(second.port.address.port != first.port.address.port)
   }
 }

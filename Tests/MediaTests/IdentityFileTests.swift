@@ -6,11 +6,11 @@ import Testing
 import Wire
 
 @Suite struct IdentityFileTests {
-  private let bench = Workbench()
+  private let bench = CertificateFolder()
 
-  @Test(arguments: Workbench.Kind.allCases)
+  @Test(arguments: CertificateFolder.Kind.allCases)
   func `P-SEC-2 An identity with its intermediates comes from a file, signs, and is verified by its leaf`(
-    _ kind: Workbench.Kind
+    _ kind: CertificateFolder.Kind
   ) throws {
     try bench.makeChain(leafKind: kind.rawValue)
     try bench.export(["leaf", "lower", "upper", "root"])
@@ -46,7 +46,7 @@ import Wire
     try bench.makeChain()
     try bench.export(["leaf", "upper", "root"])
     #expect(try bench.identity().chain.map(\.der) == bench.chain("leaf"))
-    try bench.make("alone", extensions: Workbench.leaf)
+    try bench.make("alone", extensions: CertificateFolder.leaf)
     try bench.export(["alone"], key: "alone")
     #expect(try bench.identity().chain.map(\.der) == bench.chain("alone"))
   }
@@ -58,7 +58,7 @@ import Wire
     let again = try HeldIdentity(privateKey: identity.privateKey, chain: identity.chain)
     #expect(again.id == identity.id)
     #expect(again.shown == identity.shown)
-    try bench.make("other", by: "lower", extensions: Workbench.leaf)
+    try bench.make("other", by: "lower", extensions: CertificateFolder.leaf)
     try bench.export(["other"], key: "other")
     #expect(try bench.identity().id != identity.id)
   }
@@ -80,7 +80,7 @@ import Wire
   @Test func `a wrong password is told as that, and is in no error`() throws {
     try bench.makeChain()
     try bench.export(["leaf"])
-    for password in ["", "x", Workbench.password + " ", "Jager & “Söhne” 100 %"] {
+    for password in ["", "x", CertificateFolder.password + " ", "Jager & “Söhne” 100 %"] {
       #expect(throws: IdentityError.wrongPassword) { try bench.identity(password: password) }
     }
     #expect("\(IdentityError.wrongPassword)".contains("type it again"))
@@ -93,7 +93,7 @@ import Wire
     func error(of file: [UInt8]) -> IdentityError? {
       do throws(IdentityError) {
         // A file may differ in places that nothing reads.
-        #expect(try IdentityFile.identity(from: file, password: Workbench.password).shown == right)
+        #expect(try IdentityFile.identity(from: file, password: CertificateFolder.password).shown == right)
         return nil
       } catch {
         return error
@@ -138,7 +138,7 @@ import Wire
     try bench.makeChain()
     try bench.export(["leaf", "lower"], options: "-legacy")
     let error = #expect(throws: IdentityError.self) { try bench.identity() }
-    guard case .oldCipher(let name) = error else { throw Workbench.Failure(description: "\(error as Any)") }
+    guard case .oldCipher(let name) = error else { throw CertificateFolder.Failure(description: "\(error as Any)") }
     #expect(name == "pbeWithSHA1And40BitRC2-CBC")
     let sentence = "\(IdentityError.oldCipher(name))"
     let commands = try #require(sentence.split(separator: "convert it: ").last)
@@ -162,7 +162,7 @@ import Wire
     let place = try #require((0..<bytes.count - 4).last { Array(bytes[$0..<$0 + 5]) == [2, 3, 1, 2, 3] })
     bytes[place + 2] = 0x7F
     #expect(throws: IdentityError.tooSlow(iterationsMax: IdentityFile.iterationsMax)) {
-      try IdentityFile.identity(from: bytes, password: Workbench.password)
+      try IdentityFile.identity(from: bytes, password: CertificateFolder.password)
     }
     // For its check, its certificates and its key: each is little enough.
     try bench.export(["leaf"], options: "-iter \(IdentityFile.iterationsMax / 3 + 1)")
@@ -178,7 +178,7 @@ import Wire
     try bench.make("long", by: "lower", extensions: "subjectAltName=\(names)")
     try bench.export(["long"], key: "long")
     let error = #expect(throws: IdentityError.self) { try bench.identity() }
-    guard case .certificateTooLong = error else { throw Workbench.Failure(description: "\(error as Any)") }
+    guard case .certificateTooLong = error else { throw CertificateFolder.Failure(description: "\(error as Any)") }
 
     var last = "root"
     let issuers = (0..<Limits.chainCertificatesMax).map { "issuer\($0)" }
@@ -186,7 +186,7 @@ import Wire
       try bench.make(name, by: last)
       last = name
     }
-    try bench.make("deep", by: last, extensions: Workbench.leaf)
+    try bench.make("deep", by: last, extensions: CertificateFolder.leaf)
     try bench.export(["deep"] + issuers, key: "deep")
     #expect(throws: IdentityError.tooManyCertificates(count: Limits.chainCertificatesMax + 1)) { try bench.identity() }
     try bench.export(["deep"] + issuers.dropFirst(), key: "deep")
@@ -198,11 +198,11 @@ import Wire
     try bench.make("other", kind: kind)
     try bench.export(["other"], key: "other")
     let error = #expect(throws: IdentityError.self) { try bench.identity() }
-    guard case .unsupportedKey = error else { throw Workbench.Failure(description: "\(error as Any)") }
+    guard case .unsupportedKey = error else { throw CertificateFolder.Failure(description: "\(error as Any)") }
   }
 }
 
-extension Workbench {
+extension CertificateFolder {
   /// `identity.p12` with a key and a certificate that is not its own, which the command refuses to make.
   fileprivate func writeMismatch(key: String, certificate: String) throws {
     let source = bytes(of: "\(key).key")

@@ -39,10 +39,10 @@ import Wire
   @Test(arguments: [false, true]) func `handshakes, full and resumed, both ends on one loop`(_ resumes: Bool) throws {
     let times = 2_000
     let rig = try Rig()
-    try rig.listen(for: Greeter())
+    try rig.listen(for: ByteSender())
     var before = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before)
-    let visitor = Visitor(rig, times: times, resumes: resumes)
+    let visitor = RepeatingClient(rig, times: times, resumes: resumes)
     rig.reactor.soon { visitor.visit() }
     rig.run()
     var after = timespec()
@@ -53,7 +53,7 @@ import Wire
 }
 
 /// Meets the host again and again, each time once its first byte has come.
-private final class Visitor: SecureLinkOwner {
+private final class RepeatingClient: SecureLinkOwner {
   private let rig: Rig
   private let resumes: Bool
   private var left: Int
@@ -84,7 +84,7 @@ private final class Visitor: SecureLinkOwner {
 }
 
 /// Sends one byte to every link.
-private final class Greeter: SecureLinkOwner {
+private final class ByteSender: SecureLinkOwner {
   private var unsaid = 0
 
   func opened(_ link: SecureLink, remoteKey: PublicKey, exporter: Digest) {

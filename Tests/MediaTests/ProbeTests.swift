@@ -7,8 +7,8 @@ import Wire
 @Suite struct ProbeTests {
   @Test func `P-BRO-5 a host that is there answers, once; another host there does not`() throws {
     let rig = try Rig()
-    let host = try Shore(rig.hostKey, on: rig.reactor)
-    let guest = try Shore(rig.guestKey, on: rig.reactor)
+    let host = try RecordingHost(rig.hostKey, on: rig.reactor)
+    let guest = try RecordingHost(rig.guestKey, on: rig.reactor)
     let address = host.port.address
     guest.answered = { if guest.answers.count == 2 { rig.reactor.stop() } }
     rig.reactor.soon {
@@ -24,8 +24,8 @@ import Wire
 
   @Test func `a host does not answer itself, and another one with its key does`() throws {
     let rig = try Rig()
-    let host = try Shore(rig.hostKey, on: rig.reactor)
-    let twin = try Shore(rig.hostKey, on: rig.reactor)
+    let host = try RecordingHost(rig.hostKey, on: rig.reactor)
+    let twin = try RecordingHost(rig.hostKey, on: rig.reactor)
     let id = HostID(of: rig.hostKey.publicKey)
     host.answered = { rig.reactor.stop() }
     rig.reactor.soon {
@@ -40,7 +40,7 @@ import Wire
 
   @Test func `an answer is as large as its question, and goes to who asked`() throws {
     let rig = try Rig()
-    let host = try Shore(rig.hostKey, on: rig.reactor)
+    let host = try RecordingHost(rig.hostKey, on: rig.reactor)
     let stranger = try Descriptor.datagrams(at: .loopback(port: 0))
     let question = try #require(Golden.packet("probe"))
     // The question of the vector is for another host.
@@ -49,8 +49,8 @@ import Wire
       question[..<1]
       + [id.high, id.low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * $0)) } }
       + question[17...]
-    Ferry.send(question, stranger, host.port.address)
-    Ferry.send(Array(mine), stranger, host.port.address)
+    PacketRelay.send(question, stranger, host.port.address)
+    PacketRelay.send(Array(mine), stranger, host.port.address)
     var answers: [[UInt8]] = []
     let registration = try rig.reactor.register(stranger, for: .readable) { _ in
       let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 2_048, alignment: 16)
@@ -65,7 +65,7 @@ import Wire
 
   @Test func `an answer to what was not asked, or by another host, tells nothing`() throws {
     let rig = try Rig()
-    let guest = try Shore(rig.guestKey, on: rig.reactor)
+    let guest = try RecordingHost(rig.guestKey, on: rig.reactor)
     let liar = try Descriptor.datagrams(at: .loopback(port: 0))
     let here = try #require(try liar.localAddress())
     rig.reactor.soon { guest.port.probe(HostID(of: rig.hostKey.publicKey), at: [here], tag: 1) }
@@ -78,10 +78,10 @@ import Wire
       for place in [3, 20] {
         var wrong = answer
         wrong[place] ^= 1
-        Ferry.send(wrong, liar, guest.port.address)
+        PacketRelay.send(wrong, liar, guest.port.address)
       }
-      Ferry.send(answer, liar, guest.port.address)
-      Ferry.send(answer, liar, guest.port.address)
+      PacketRelay.send(answer, liar, guest.port.address)
+      PacketRelay.send(answer, liar, guest.port.address)
     }
     guest.answered = { rig.reactor.soon { rig.reactor.stop() } }
     rig.run()

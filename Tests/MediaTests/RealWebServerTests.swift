@@ -6,7 +6,7 @@ import Testing
 
 /// Web servers by others, in processes of their own.
 @Suite struct RealWebServerTests {
-  private let bench = Workbench()
+  private let bench = CertificateFolder()
   private let rig: FetchRig
 
   init() throws { rig = try FetchRig() }
@@ -35,7 +35,7 @@ import Testing
     _ names: String, by issuer: String = "root", options: [String] = ["-WWW"]
   ) throws -> Program {
     try bench.make("root")
-    if issuer != "root" { try bench.make(issuer, extensions: Workbench.authority) }
+    if issuer != "root" { try bench.make(issuer, extensions: CertificateFolder.authority) }
     try bench.make("server", by: issuer, extensions: "subjectAltName=\(names)")
     let command = ["openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", "server.pem", "-key", "server.key"]
     return try Program(command + options, in: bench.path, port: #/ACCEPT .*:(\d+)/#)

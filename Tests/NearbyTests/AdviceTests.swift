@@ -5,7 +5,7 @@ internal import Testing
 struct AdviceTests {
   @Test("P-HAB-3 A long name, large info and a large unreliable message are advised on, each once, and work")
   func advice() async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     let long = try await bob.host.peer(named: String(repeating: "ä", count: 21))
     let advertiser = try await long.advertise("advice", info: ["a": String(repeating: "v", count: 250), "b": "1"])
     try await advertiser.update(info: [
@@ -14,7 +14,7 @@ struct AdviceTests {
     for _ in 0..<2 { try await bob.session.send([UInt8](repeating: 1, count: 1_025), .unreliable) }
     let message = try await ada.next { if case .message(let message) = $0 { message } else { nil } }
     #expect(message.mode == .unreliable && message.bytes.count == 1_025)
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
     var advice: [Advice] = []
     for await next in bob.host.advice { advice.append(next) }
     let beginnings = [

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("A host with a store", .serialized, .timeLimit(.minutes(3)))
 struct DurableTests {
-  let ada = Home("Ada")
-  let bob = Home("Bob")
+  let ada = DurableHost("Ada")
+  let bob = DurableHost("Bob")
 
   @Test(
     "a receiver that is started again goes on with the file, to the same place", arguments: [400_000_000, 400_000_001])
@@ -191,7 +191,7 @@ struct DurableTests {
 
   private func reach(_ bytes: UInt64, of resource: IncomingResource) async throws {
     for await progress in resource.progress where progress.bytes > bytes { return }
-    throw Table.Closed()
+    throw TwoPeers.Closed()
   }
 
   private func meet() async throws {
@@ -216,7 +216,7 @@ struct DurableTests {
 }
 
 /// A durable host, over its restarts.
-final class Home {
+final class DurableHost {
   private let name: String
   let folder = TemporaryFolder()
   private var here: (host: Nearby.Host, peer: Peer, session: Session)?
@@ -243,7 +243,7 @@ final class Home {
     return options
   }
 
-  func start(reaching other: Home? = nil) async throws {
+  func start(reaching other: DurableHost? = nil) async throws {
     var places: [String] = []
     if let other { places = [other.place] }
     let host = try await Nearby.Host.start(options(at: places))
@@ -279,7 +279,7 @@ final class Home {
     for await event in try session.events {
       if let value = pick(event) { return value }
     }
-    throw Table.Closed()
+    throw TwoPeers.Closed()
   }
 
   /// Random for a megabyte, then that again, numbered: long enough that the transfer is not over at once.
@@ -299,7 +299,7 @@ final class Home {
     return path
   }
 
-  func hasSame(_ name: String, as other: Home) throws -> Bool {
+  func hasSame(_ name: String, as other: DurableHost) throws -> Bool {
     let files = try [self, other].map { try #require(fopen("\($0.folder.path)/\(name)", "re")) }
     defer { for file in files { fclose(file) } }
     let size = 1 << 20

@@ -6,7 +6,7 @@ internal import Testing
 struct HoldingTests {
   @Test("P-RES-4 A file is kept until it is moved away or let go of, and what is left goes with its host")
   func kept() async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     let bytes = [UInt8](repeating: 7, count: 100_000)
     var moved = try await receive("moved", bytes, ada, bob)
     let target = FileManager.default.temporaryDirectory.appendingPathComponent("moved-\(UUID())").path
@@ -21,7 +21,7 @@ struct HoldingTests {
     _ = try await receive("later", bytes, ada, bob)
     #expect(!FileManager.default.fileExists(atPath: dropped.path))
     #expect(FileManager.default.fileExists(atPath: left.path))
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
     let folder = URL(fileURLWithPath: left.path).deletingLastPathComponent().deletingLastPathComponent().path
     #expect(folder.contains("vicinity-"))
     #expect(!FileManager.default.fileExists(atPath: folder))
@@ -30,7 +30,7 @@ struct HoldingTests {
   }
 
   private func receive(
-    _ name: String, _ bytes: [UInt8], _ ada: Table.Seat, _ bob: Table.Seat
+    _ name: String, _ bytes: [UInt8], _ ada: TwoPeers.SessionPeer, _ bob: TwoPeers.SessionPeer
   ) async throws -> (resource: IncomingResource?, path: String) {
     let sent = try await ada.session.send(.bytes(bytes), name: name, to: try #require(ada.session.members.first))
     let offer = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }

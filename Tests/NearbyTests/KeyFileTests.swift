@@ -168,7 +168,7 @@ import Wire
 
   @Test func `another process that has the keys is named, and when it is killed they are free`() throws {
     _ = try open()
-    let holder = try Holder(of: "\(folder.path)/lock")
+    let holder = try LockHolder(of: "\(folder.path)/lock")
     try refused(
       "The key in \(folder.path) is in use by process \(holder.process); stop it, or give this host another folder")
     holder.kill()

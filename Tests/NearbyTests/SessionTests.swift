@@ -8,17 +8,17 @@ internal import Testing
 struct SessionTests {
   @Test("a message arrives, as it was sent")
   func message() async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     try await ada.session.send(Array("hello".utf8))
     let message = try await bob.next { if case .message(let message) = $0 { message } else { nil } }
     #expect(message.bytes == Array("hello".utf8) && message.from.peer == ada.peer.id && message.from.name == "Ada")
     #expect(message.contentType == nil)
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("P-MSG-2 a message's content type arrives with it, however it was sent, and what is none is refused")
   func contentType() async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     let member = try #require(ada.session.members.first)
     try await ada.session.send([1], contentType: "image/png")
     try ada.session.trySend([2], contentType: "a/b; c=d")
@@ -32,26 +32,26 @@ struct SessionTests {
       let error = #expect(throws: NearbyError.self) { try ada.session.trySend([5], contentType: type) }
       #expect(error?.code == .invalidParameter)
     }
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("two hosts that stop at the same time dial nobody any more")
   func bothStop() async throws {
     for _ in 0..<3 {
-      let (ada, bob) = try await Table.seat()
+      let (ada, bob) = try await TwoPeers.connect()
       async let goodbye: Void = ada.host.stop()
       await bob.host.stop()
       await goodbye
     }
     // Transfers in progress when they left have ended by the time that others have met.
-    let (ada, bob) = try await Table.seat()
-    await Table.leave(ada, bob)
+    let (ada, bob) = try await TwoPeers.connect()
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("a host that nobody holds any more ends in the middle of what it does")
   func droppedHosts() async throws {
     for round in 0..<40 {
-      var (ada, bob): (Table.Seat?, Table.Seat?) = try await Table.seat()
+      var (ada, bob): (TwoPeers.SessionPeer?, TwoPeers.SessionPeer?) = try await TwoPeers.connect()
       try bob?.session.trySend([2])
       if round % 2 == 0, let executor = ada?.host.executor {
         // On its loop, so that it gets all of this at once.
@@ -65,8 +65,8 @@ struct SessionTests {
       }
       bob = nil
     }
-    let (ada, bob) = try await Table.seat()
-    await Table.leave(ada, bob)
+    let (ada, bob) = try await TwoPeers.connect()
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("a host that nobody holds any more lets go of its keys, and of whoever waits for it")
@@ -96,7 +96,7 @@ struct SessionTests {
 
   @Test("many messages come in order, each once, however slowly they are read")
   func order() async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     let count = 20_000
     async let sent: Void = {
       for number in 0..<count { try await ada.session.send(withUnsafeBytes(of: number) { Array($0) }) }
@@ -106,12 +106,12 @@ struct SessionTests {
       #expect(message.bytes.withUnsafeBytes { $0.loadUnaligned(as: Int.self) } == number)
     }
     try await sent
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("who sends to a program that pauses waits for it, and nothing is lost")
   func pause() async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     func message(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number % 251), count: 256 << 10) }
     // More than the queue of a program that does not read, and everything in flight to it.
     for number in 0..<136 { try await ada.session.send(message(number)) }
@@ -121,12 +121,12 @@ struct SessionTests {
       #expect(got.bytes.count == 256 << 10 && got.bytes.first == UInt8(number % 251))
     }
     try await sent
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("P-MSG-3 who wants to know is told once for each recipient, also of one that leaves meanwhile")
   func receipts() async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     let first = try ada.session.trySend(withReceipt: [1])
     #expect(first.recipients.map(\.name) == ["Bob"])
     async let left: Void = bob.session.leave()
@@ -141,12 +141,12 @@ struct SessionTests {
       }
       #expect(open.remove(id) != nil)
     }
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("a stream's bytes come in order, and it ends where it was closed")
   func stream() async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     let writer = try await ada.session.openStream("numbers", to: try #require(ada.session.members.first))
     let reader = try await bob.next { if case .stream(let reader) = $0 { reader } else { nil } }
     #expect(reader.name == "numbers")
@@ -159,12 +159,12 @@ struct SessionTests {
     await writer.close()
     #expect(try await reader.read() == nil)
     #expect(await writer.ended == .none)
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("a file arrives whole, under its name, and both sides are told once", arguments: [0, 1, 16_384, 3_000_001])
   func file(size: Int) async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("nearby-\(UUID())")
     let inbox = folder.appendingPathComponent("in")
     try FileManager.default.createDirectory(at: inbox, withIntermediateDirectories: true)
@@ -181,12 +181,12 @@ struct SessionTests {
     #expect(path == inbox.appendingPathComponent("picture.png").path)
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
     #expect(try FileManager.default.contentsOfDirectory(atPath: inbox.path) == ["picture.png"])
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("P-RES-3 its sender hears that a file has arrived once that has its name, and not where it gets none")
   func namelessFile() async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     let folder = TemporaryFolder()
     // As many of this name as there may be: that there is no room for another is found out at the end.
     for number in 1...10_000 {
@@ -202,7 +202,7 @@ struct SessionTests {
     let there = await #expect(throws: NearbyError.self) { try await sent.finished() }
     #expect(there?.reason == .unwritable)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 10_000)
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("P-CUS-1 two programs that have exchanged their connection data are connected, with no discovery")
@@ -225,7 +225,7 @@ struct SessionTests {
 
   @Test("what an address of the web holds arrives under the name that it has there")
   func web() async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("nearby-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -244,14 +244,14 @@ struct SessionTests {
     try await sent.finished()
     let error = await #expect(throws: NearbyError.self) { try await ada.session.send(.web("gopher://a/"), to: member) }
     #expect(error?.code == .unsupported)
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("who is not let in hears so, even where it looks only once all is over")
   func refused() async throws {
     var strict = SessionOptions()
     strict.trust = .ask(timeout: .milliseconds(50))
-    let (adas, bobs, found) = try await Table.meet()
+    let (adas, bobs, found) = try await TwoPeers.meet()
     let (ada, bob) = (adas.peer, bobs.peer)
     let (hers, his) = (try await ada.openSession(), try await bob.openSession(strict))
     async let invited: Void = hers.invite(found.id, as: "talk", timeout: .seconds(5))
@@ -275,17 +275,17 @@ struct SessionTests {
 
   @Test("who leaves is told as left at once, and nobody is sent to any more")
   func leaving() async throws {
-    let (ada, bob) = try await Table.seat()
+    let (ada, bob) = try await TwoPeers.connect()
     await bob.session.close()
     let reason = try await ada.next { if case .member(_, .notConnected(let reason)) = $0 { reason } else { nil } }
     #expect(reason == .left)
     #expect(throws: NearbyError.self) { try ada.session.trySend([1]) }
-    await Table.leave(ada, bob)
+    await TwoPeers.leave(ada, bob)
   }
 
   @Test("P-SES-1 An invitation that is declined is told to the inviter's session, with who and why")
   func declined() async throws {
-    let (ada, bob, found) = try await Table.meet()
+    let (ada, bob, found) = try await TwoPeers.meet()
     let session = try await ada.peer.openSession()
     async let invited: Void = session.invite(found.id, as: "talk")
     for await invitation in bob.advertiser.invitations {
@@ -313,7 +313,7 @@ struct SessionTests {
 
   @Test("P-HAB-1 A search and an advertisement that last until somebody is connected end then")
   func until() async throws {
-    let (ada, bob, found) = try await Table.meet()
+    let (ada, bob, found) = try await TwoPeers.meet()
     let (hers, his) = (try await ada.peer.openSession(), try await bob.peer.openSession())
     let advertiser = try await bob.peer.advertise("once", until: .connected)
     let browser = try await ada.peer.browse("once", until: .connected)
@@ -334,8 +334,8 @@ struct SessionTests {
   }
 }
 
-enum Table {
-  struct Seat: Sendable {
+enum TwoPeers {
+  struct SessionPeer: Sendable {
     let host: Nearby.Host
     let peer: Peer
     let session: Session
@@ -350,7 +350,7 @@ enum Table {
 
   struct Closed: Error {}
 
-  static func seat() async throws -> (Seat, Seat) {
+  static func connect() async throws -> (SessionPeer, SessionPeer) {
     let (adas, bobs, found) = try await meet()
     let (hers, his) = (try await adas.peer.openSession(), try await bobs.peer.openSession())
     async let invited: Void = hers.invite(found.id, as: "talk", context: [1, 2, 3])
@@ -361,7 +361,8 @@ enum Table {
     }
     try await invited
     return (
-      Seat(host: adas.host, peer: adas.peer, session: hers), Seat(host: bobs.host, peer: bobs.peer, session: his)
+      SessionPeer(host: adas.host, peer: adas.peer, session: hers),
+      SessionPeer(host: bobs.host, peer: bobs.peer, session: his)
     )
   }
 
@@ -389,8 +390,8 @@ enum Table {
     throw Closed()
   }
 
-  static func leave(_ seats: Seat...) async {
-    for seat in seats { await seat.host.stop() }
+  static func leave(_ peers: SessionPeer...) async {
+    for peer in peers { await peer.host.stop() }
   }
 }
 

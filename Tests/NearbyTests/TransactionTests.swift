@@ -12,7 +12,7 @@ import Wire
 struct TransactionTests {
   @Test("All that is sent together is stored with every note of it, as one")
   func notes() async throws {
-    let (bob, folder, scribe) = (Home("Bob"), TemporaryFolder(), Scribe())
+    let (bob, folder, scribe) = (DurableHost("Bob"), TemporaryFolder(), RecordingObserver())
     try await bob.start()
     let (host, _) = try await keeper(in: folder, scribe, at: [bob.place])
     let peer = try await host.peer(named: "Ada")
@@ -43,7 +43,7 @@ struct TransactionTests {
 
   @Test("What one peer of a host has for another, and what becomes of it, is noted in the turn in which it is sent")
   func local() async throws {
-    let (folder, scribe) = (TemporaryFolder(), Scribe())
+    let (folder, scribe) = (TemporaryFolder(), RecordingObserver())
     let (host, _) = try await keeper(in: folder, scribe)
     let (ada, bob) = (try await host.peer(named: "Ada"), try await host.peer(named: "Bob"))
     let (session, his) = (try await ada.openSession(), try await bob.openSession())
@@ -71,7 +71,7 @@ struct TransactionTests {
 
   @Test("Sessions that are observed have what they have in common reported once, and nothing in their own queues")
   func observed() async throws {
-    let (folder, scribe) = (TemporaryFolder(), Scribe())
+    let (folder, scribe) = (TemporaryFolder(), RecordingObserver())
     let (host, _) = try await keeper(in: folder, scribe)
     var sessions: [Session] = []
     for name in ["Ada", "Bob", "Cid"] {
@@ -98,7 +98,7 @@ struct TransactionTests {
 
   @Test("A loop that is behind stores together what is noted within a moment, and one that is not waits for nothing")
   func behind() async throws {
-    let (folder, scribe) = (TemporaryFolder(), Scribe())
+    let (folder, scribe) = (TemporaryFolder(), RecordingObserver())
     let (host, writer) = try await keeper(in: folder, scribe)
     #expect(try await keep(20, host, scribe) <= 5)
     try await host.loop.run { scribe.keepsBusy($0.reactor) }
@@ -115,7 +115,7 @@ struct TransactionTests {
 
   @Test("What waits for more when its host ends is stored first")
   func ending() async throws {
-    let (folder, scribe) = (TemporaryFolder(), Scribe())
+    let (folder, scribe) = (TemporaryFolder(), RecordingObserver())
     let (host, _) = try await keeper(in: folder, scribe)
     let isStored = Mutex<Bool?>(nil)
     let waiting = AsyncStream<Bool>.makeStream()
@@ -137,7 +137,7 @@ struct TransactionTests {
   }
 
   private func keeper(
-    in folder: TemporaryFolder, _ scribe: Scribe, at places: [String] = []
+    in folder: TemporaryFolder, _ scribe: RecordingObserver, at places: [String] = []
   ) async throws -> (Nearby.Host, Writer) {
     var options = HostOptions()
     options.keys = .folder("\(folder.path)/keys")
@@ -147,7 +147,7 @@ struct TransactionTests {
   }
 
   /// Stores so many writes, one after the other; returns after how many of them the host delays a commit.
-  private func keep(_ count: Int, _ host: Nearby.Host, _ scribe: Scribe) async throws -> Int {
+  private func keep(_ count: Int, _ host: Nearby.Host, _ scribe: RecordingObserver) async throws -> Int {
     var waits = 0
     for _ in 0..<count {
       let waiting = AsyncStream<Bool>.makeStream()
@@ -163,7 +163,7 @@ struct TransactionTests {
     return waits
   }
 
-  private func meet(_ peer: Peer, _ session: Session, _ bob: Home) async throws {
+  private func meet(_ peer: Peer, _ session: Session, _ bob: DurableHost) async throws {
     let advertiser = try await bob.peer.advertise("talk")
     let browser = try await peer.browse("talk")
     for await event in browser.events { if case .found = event { break } }
@@ -178,7 +178,7 @@ struct TransactionTests {
 }
 
 /// Records its calls, and how many messages each write has found stored with it.
-private final class Scribe: TransactionObserver {
+private final class RecordingObserver: TransactionObserver {
   /// Unsafe for the compiler: it is touched on the loop alone.
   nonisolated(unsafe) var notes: [PendingWrite] = []
   /// Unsafe for the compiler, in the same way.

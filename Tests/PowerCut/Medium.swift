@@ -22,7 +22,7 @@ struct Medium {
   /// The last sync before the cut.
   mutating func settle() { left = seen }
 
-  mutating func write(_ bytes: [UInt8], at offset: Int, _ luck: inout Luck) {
+  mutating func write(_ bytes: [UInt8], at offset: Int, _ luck: inout SurvivalChance) {
     let end = offset + bytes.count
     if seen.count < end { seen += [UInt8](repeating: 0, count: end - seen.count) }
     seen.replaceSubrange(offset..<end, with: bytes)
@@ -40,7 +40,7 @@ struct Medium {
     }
   }
 
-  mutating func resize(to size: Int, _ luck: inout Luck) {
+  mutating func resize(to size: Int, _ luck: inout SurvivalChance) {
     Self.resize(&seen, to: size)
     guard var left, luck.strikes() else { return }
     Self.resize(&left, to: size)
@@ -52,14 +52,14 @@ struct Medium {
     bytes += [UInt8](repeating: 0, count: size - bytes.count)
   }
 
-  private mutating func grow(to size: Int, _ luck: inout Luck) {
+  private mutating func grow(to size: Int, _ luck: inout SurvivalChance) {
     guard let count = left?.count, count < size else { return }
     left? += luck.junk(size - count)
   }
 }
 
 /// How much of what was not synced a cut leaves.
-struct Luck {
+struct SurvivalChance {
   var chance: Chance
   private let share: Double
 

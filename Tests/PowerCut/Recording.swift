@@ -120,7 +120,7 @@ public final class Recording: Sendable {
       if case .synced(let file) = step { lastSyncs[file] = index }
       if case .syncedFolder = step { lastFolderSync = index }
     }
-    var luck = Luck(seed)
+    var luck = SurvivalChance(seed)
     var media: [Int: Medium] = [:]
     var seen: [String: Int] = [:]
     for (file, first) in firstFiles.enumerated() {

@@ -77,14 +77,14 @@ import Testing
   }
 
   @Test func `what dies with a call may call again`() throws {
-    final class Mourner {
+    final class CallsOnDeinit {
       let reactor: Reactor
       init(_ reactor: Reactor) { self.reactor = reactor }
       deinit { reactor.soon { [reactor] in reactor.stop() } }
     }
     let reactor = try Reactor()
     reactor.schedule(after: .zero) {
-      let mourner = Mourner(reactor)
+      let mourner = CallsOnDeinit(reactor)
       reactor.soon { withExtendedLifetime(mourner) {} }
     }
     reactor.run()

@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Arrows between targets")
 struct ArrowRulesTests {
-  private static let house = ArrowRules.imports(of: House.swiftFiles)
+  private static let house = ArrowRules.imports(of: Repository.swiftFiles)
 
   @Test("Wire and Engine import nothing but each other, downwards")
   func purity() {
@@ -11,7 +11,7 @@ struct ArrowRulesTests {
 
   @Test("Arrows point down, and what is declared is what is imported")
   func arrows() throws {
-    let manifest = Manifest(try #require(House.file("Package.swift")))
+    let manifest = Manifest(try #require(Repository.file("Package.swift")))
     expectNone(ArrowRules.declarations(manifest, Self.house) + ArrowRules.arrows(manifest, Self.house))
   }
 

@@ -2,7 +2,7 @@
 enum DocumentRules {
   /// A relative link leads to a file of the tree, and its fragment to a heading there.
   static func links(
-    _ file: SourceFile, exists: (String) -> Bool = House.holds, read: (String) -> SourceFile? = House.file
+    _ file: SourceFile, exists: (String) -> Bool = Repository.holds, read: (String) -> SourceFile? = Repository.file
   ) -> [Finding] {
     guard file.path.hasSuffix(".md") else { return [] }
     return file.lines.indices.flatMap { line in

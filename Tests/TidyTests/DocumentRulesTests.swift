@@ -4,24 +4,24 @@ import Testing
 struct DocumentRulesTests {
   @Test("Relative links lead somewhere")
   func links() {
-    expectNone(House.files.flatMap { DocumentRules.links($0) })
+    expectNone(Repository.files.flatMap { DocumentRules.links($0) })
   }
 
   @Test("Every rule of parity has its row, and its status fits its tests")
   func parity() throws {
-    let page = try #require(House.file("docs/parity.md"))
-    let lab = House.files.filter { $0.path.hasPrefix("Tests/Lab/") }
+    let page = try #require(Repository.file("docs/parity.md"))
+    let lab = Repository.files.filter { $0.path.hasPrefix("Tests/Lab/") }
     let gateways = lab.filter { $0.path.hasPrefix("Tests/Lab/Gateway") }
     expectNone(
       DocumentRules.parity(
-        page, testNames: DocumentRules.testNames(in: House.files), labNames: DocumentRules.testNames(in: lab),
+        page, testNames: DocumentRules.testNames(in: Repository.files), labNames: DocumentRules.testNames(in: lab),
         gatewayNames: DocumentRules.testNames(in: gateways)))
   }
 
   @Test("Every example of the library's documentation is compiled")
   func examples() throws {
-    let compiled = try #require(House.file("Tests/NearbyTests/Examples.swift"))
-    let library = House.swiftFiles.filter { $0.path.hasPrefix("Sources/Nearby/") }
+    let compiled = try #require(Repository.file("Tests/NearbyTests/Examples.swift"))
+    let library = Repository.swiftFiles.filter { $0.path.hasPrefix("Sources/Nearby/") }
     #expect(library.contains { $0.text.contains("/// ```swift") })
     expectNone(library.flatMap { DocumentRules.examples($0, compiled: compiled) })
   }
@@ -29,7 +29,8 @@ struct DocumentRulesTests {
   @Test("Each class of the library has an example in its documentation")
   func classesHaveExamples() {
     expectNone(
-      House.swiftFiles.filter { $0.path.hasPrefix("Sources/Nearby/") }.flatMap(DocumentRules.classesWithoutExample))
+      Repository.swiftFiles.filter { $0.path.hasPrefix("Sources/Nearby/") }.flatMap(DocumentRules.classesWithoutExample)
+    )
     let file = SourceFile(
       path: "Sources/A/A.swift",
       text: """

@@ -4,12 +4,12 @@ import Testing
 struct SwiftRulesTests {
   @Test("Tasks are spawned by the reactor, and nothing sleeps")
   func concurrency() {
-    expectNone(House.swiftFiles.flatMap(ConcurrencyRules.all))
+    expectNone(Repository.swiftFiles.flatMap(ConcurrencyRules.all))
   }
 
   @Test("What the compiler cannot check carries its proof")
   func proofs() {
-    expectNone(House.swiftFiles.flatMap(ProofRules.all))
+    expectNone(Repository.swiftFiles.flatMap(ProofRules.all))
   }
 
   @Test("A bare task is found, one spawned on the reactor's executor is not")

@@ -4,18 +4,18 @@ import Testing
 struct TextRulesTests {
   @Test("Files are finished, clean and at home on any machine")
   func text() {
-    expectNone(House.files.flatMap(TextRules.all))
+    expectNone(Repository.files.flatMap(TextRules.all))
   }
 
   @Test("Files are short and named for what they declare")
   func shape() {
-    expectNone(House.files.flatMap(ShapeRules.all))
+    expectNone(Repository.files.flatMap(ShapeRules.all))
   }
 
   @Test("The tree is read: its manifest, its script and these tests are among the files")
   func readsTheTree() {
-    let paths = Set(House.files.map(\.path))
-    #expect(paths.isSuperset(of: ["Package.swift", "vic", ".ci/run", "LICENSE", "Tests/TidyTests/House.swift"]))
+    let paths = Set(Repository.files.map(\.path))
+    #expect(paths.isSuperset(of: ["Package.swift", "vic", ".ci/run", "LICENSE", "Tests/TidyTests/Repository.swift"]))
   }
 
   @Test("A mark of unfinished work is found, in any kind of file")

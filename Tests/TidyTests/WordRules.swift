@@ -73,7 +73,7 @@ enum WordRules {
     let git = Process()
     let output = Pipe()
     git.executableURL = URL(filePath: "/usr/bin/env")
-    git.arguments = ["git", "-C", House.root.path, "log", "--no-merges", "--format=%s", "\(commitsAfter)..HEAD"]
+    git.arguments = ["git", "-C", Repository.root.path, "log", "--no-merges", "--format=%s", "\(commitsAfter)..HEAD"]
     git.standardOutput = output
     git.standardError = FileHandle.nullDevice
     try git.run()

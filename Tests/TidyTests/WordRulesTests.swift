@@ -4,27 +4,27 @@ import Testing
 struct WordRulesTests {
   @Test("A function that is named as a predicate returns a Bool")
   func predicates() {
-    expectNone(House.swiftFiles.flatMap(WordRules.predicates))
+    expectNone(Repository.swiftFiles.flatMap(WordRules.predicates))
   }
 
   @Test("A type's name is that of one target")
   func names() {
-    #expect(WordRules.namesOfTwo(House.swiftFiles) == [])
+    #expect(WordRules.namesOfTwo(Repository.swiftFiles) == [])
   }
 
   @Test("Comments begin with their subject")
   func riddles() {
-    expectNone(House.swiftFiles.flatMap(WordRules.riddles))
+    expectNone(Repository.swiftFiles.flatMap(WordRules.riddles))
   }
 
   @Test("Names are no phrases")
   func phrases() {
-    expectNone(House.swiftFiles.flatMap(WordRules.phrases))
+    expectNone(Repository.swiftFiles.flatMap(WordRules.phrases))
   }
 
   @Test("A table's cells are short")
   func cells() {
-    expectNone(House.files.flatMap(WordRules.cells))
+    expectNone(Repository.files.flatMap(WordRules.cells))
   }
 
   @Test("A commit's subject has at most 72 characters")

@@ -12,7 +12,7 @@ import Testing
   @Test("A supervisor hears that the service is ready, lives and stops, and SIGTERM ends it with success")
   func supervised() throws {
     let folder = TemporaryFolder()
-    let ear = try Ear("\(folder.path)/notify")
+    let ear = try NotifySocket("\(folder.path)/notify")
     let gateway = try Self.gateway(
       folder, environment: ["NOTIFY_SOCKET": "\(folder.path)/notify", "WATCHDOG_USEC": "200000"])
     #expect(try ear.hear("READY=1").contains("STATUS=at "))
@@ -25,7 +25,7 @@ import Testing
   @Test("A name that is no file is a place for news, too; without one nobody is told")
   func abstract() throws {
     let name = "@vicinity-test-\(getpid())"
-    let ear = try Ear(name)
+    let ear = try NotifySocket(name)
     let supervisor = Supervisor(["NOTIFY_SOCKET": name])
     #expect(supervisor.notify(.alive))
     #expect(try ear.hear("WATCHDOG=1") == "WATCHDOG=1\n")
@@ -152,7 +152,7 @@ import Testing
 }
 
 /// Where a supervisor hears of its service.
-private final class Ear {
+private final class NotifySocket {
   private let socket: CInt
 
   init(_ place: String) throws {

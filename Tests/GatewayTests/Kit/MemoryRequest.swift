@@ -98,7 +98,7 @@ final class MemoryRequest: ExchangeServer {
   }
 }
 
-extension Asker {
+extension HTTPClient {
   /// The head of a request over plain HTTP from the loopback.
   func memoryHead(_ method: String, _ path: String, _ length: Int?, _ more: [String: String] = [:]) throws -> Head {
     var headers = Headers()

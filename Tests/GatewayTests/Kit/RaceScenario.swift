@@ -37,7 +37,7 @@ final class RaceScenario: @unchecked Sendable {
   static let bytesMax = 5 * partBytes
 
   let gateway: SteppedGateway
-  let bert: Asker
+  let bert: HTTPClient
   let bertPeer: String
   let annaPeer: String
   let session: String
@@ -249,7 +249,7 @@ final class RaceScenario: @unchecked Sendable {
         resources: Set(try database.resources().map(\.id))
       )
     }
-    let files = Set(try FileManager.default.contentsOfDirectory(atPath: "\(gateway.place.folder)/sending"))
+    let files = Set(try FileManager.default.contentsOfDirectory(atPath: "\(gateway.gateway.folder)/sending"))
     gateway.onLoop { core in
       let peers = Set(core.peers.values.filter { $0.owner != .gateway && $0.lifetime == .stored }.map(\.id))
       if stored.peers != peers { broken(.deletedStaysDeleted, "the store has \(stored.peers), and \(peers) are there") }

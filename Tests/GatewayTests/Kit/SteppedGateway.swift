@@ -28,46 +28,46 @@ final class SteppedGateway: @unchecked Sendable {
     var lines: [String] = []
   }
 
-  let place: Place
-  let anna: Meeting.Seat
-  let bert: Meeting.Seat
+  let gateway: TestGateway
+  let anna: TwoClients.SessionClient
+  let bert: TwoClients.SessionClient
   /// The gateway lets go of it on its loop.
   private weak let core: Core?
   private let loop: SteppedReactor
   private let threads: [Thread]
 
-  private init(_ place: Place, _ meeting: Meeting, _ core: Core, _ threads: [Thread]) {
-    (self.place, anna, bert) = (place, meeting.anna, meeting.bert)
+  private init(_ gateway: TestGateway, _ meeting: TwoClients, _ core: Core, _ threads: [Thread]) {
+    (self.gateway, anna, bert) = (gateway, meeting.anna, meeting.bert)
     (self.core, self.threads) = (core, threads)
     loop = threads[0].reactor
   }
 
   /// Anna and Bert, who are connected in a session, and whose gateway is idle.
   static func open(_ change: (inout GatewayOptions) -> Void) async throws -> SteppedGateway {
-    let place = try await Place.open("Box") { options in
+    let gateway = try await TestGateway.open("Box") { options in
       // The scrub has a thread of its own, which is not stepped.
       options.scrubTime = .zero
       change(&options)
     }
     do {
-      return try await block(place, try await Meeting.near(at: place, ["resources": "ask"]))
+      return try await block(gateway, try await TwoClients.near(at: gateway, ["resources": "ask"]))
     } catch {
-      await place.close()
+      await gateway.close()
       throw error
     }
   }
 
   /// Blocks the threads of one gateway of a meeting.
-  static func block(_ place: Place, _ meeting: Meeting) async throws -> SteppedGateway {
+  static func block(_ gateway: TestGateway, _ meeting: TwoClients) async throws -> SteppedGateway {
     let box = CoreBox()
-    await place.gateway.run { box.core = $0 }
+    await gateway.running.run { box.core = $0 }
     let core = try #require(box.core)
-    let (host, writer) = (place.gateway.host, try #require(await place.gateway.sessionStore).writer)
+    let (host, writer) = (gateway.running.host, try #require(await gateway.running.sessionStore).writer)
     var reactors = [("loop", host.reactor), ("disk", try await host.diskReactor)]
     reactors += zip(["store", "checkpoints"], writer.reactors)
     var threads: [Thread] = []
     for (name, reactor) in reactors { threads.append(Thread(name: name, reactor: try await .block(reactor))) }
-    return SteppedGateway(place, meeting, core, threads)
+    return SteppedGateway(gateway, meeting, core, threads)
   }
 
   /// The threads go on by themselves.
@@ -75,7 +75,7 @@ final class SteppedGateway: @unchecked Sendable {
 
   func close() async {
     release()
-    await place.close()
+    await gateway.close()
   }
 
   /// The core belongs to the loop, whose thread hands it over, which is the proof of `@unchecked`.
@@ -147,7 +147,7 @@ final class SteppedGateway: @unchecked Sendable {
   }
 
   /// One request and its answer, while nothing else is asked.
-  func ask(_ asker: Asker, _ method: String, _ path: String, _ json: JSON? = nil) throws -> Answer {
+  func ask(_ asker: HTTPClient, _ method: String, _ path: String, _ json: JSON? = nil) throws -> Answer {
     let request = try onLoop { try SteppedGateway.request($0, asker, method, path, json) }
     try settle()
     guard let answer = onLoop({ _ in request.answer }) else { throw stuck([], "no answer to \(method) \(path)") }
@@ -156,7 +156,7 @@ final class SteppedGateway: @unchecked Sendable {
 
   /// Sends a request whole, on the loop.
   static func request(
-    _ core: Core, _ asker: Asker, _ method: String, _ path: String, _ json: JSON? = nil,
+    _ core: Core, _ asker: HTTPClient, _ method: String, _ path: String, _ json: JSON? = nil,
     _ headers: [String: String] = [:]
   ) throws -> MemoryRequest {
     let body = json?.bytes ?? []

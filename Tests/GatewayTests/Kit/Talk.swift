@@ -20,7 +20,7 @@ final class Talk: Sendable {
   }
 
   static func open(
-    _ asker: Asker, at path: String = "/v1/socket", speaking subprotocol: String = "vicinity.v1",
+    _ asker: HTTPClient, at path: String = "/v1/socket", speaking subprotocol: String = "vicinity.v1",
     _ headers: [String: String] = [:]
   ) async throws -> Talk {
     let (talk, answer) = try await ask(asker, at: path, speaking: subprotocol, headers)
@@ -30,7 +30,7 @@ final class Talk: Sendable {
 
   /// A wish that may be refused.
   static func ask(
-    _ asker: Asker, at path: String, speaking subprotocol: String, _ headers: [String: String] = [:]
+    _ asker: HTTPClient, at path: String, speaking subprotocol: String, _ headers: [String: String] = [:]
   ) async throws -> (Talk, Answer) {
     let key = Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
     var silent = asker
@@ -49,7 +49,7 @@ final class Talk: Sendable {
   }
 
   /// That has said who it is.
-  static func connected(_ asker: Asker) async throws -> Talk {
+  static func connected(_ asker: HTTPClient) async throws -> Talk {
     let talk = try await open(asker)
     let answer = try await talk.ask(["id": 0, "connect": ["token": .text(asker.token ?? "")]])
     try #require(answer["ok"]?["client"]?.text != nil, "\(answer.line)")

@@ -8,18 +8,18 @@ enum LabPeer {
   @MainActor
   static func main() async {
     do {
-      let desk = Desk(try await Host.start(try options(CommandLine.arguments.dropFirst())))
-      Teller.tell("started", ["id": desk.host.id.text])
+      let runner = CommandRunner(try await Host.start(try options(CommandLine.arguments.dropFirst())))
+      EventWriter.tell("started", ["id": runner.host.id.text])
       await withDiscardingTaskGroup { group in
         // To wait for a line holds up this thread, and nothing else lives on it.
         while let line = readLine(), line != "quit" {
-          if let work = await desk.obey(line) { group.addTask { await work() } }
+          if let work = await runner.obey(line) { group.addTask { await work() } }
         }
-        await desk.host.stop()
+        await runner.host.stop()
         group.cancelAll()
       }
     } catch {
-      Teller.tell(error, of: "start")
+      EventWriter.tell(error, of: "start")
     }
   }
 

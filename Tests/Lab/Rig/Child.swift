@@ -24,7 +24,7 @@ final class Child {
 
   let process: pid_t
   private var input: Descriptor?
-  private let outlets: [Outlet]
+  private let outlets: [OutputPipe]
   private var lifetime: Descriptor?
   private var registration: Registration?
   private let ended: (Ending) -> Void
@@ -41,8 +41,8 @@ final class Child {
     }
     let ours = Descriptor(owning: numbers[0])
     let theirs = Descriptor(owning: numbers[1])
-    let output = try Outlet { came(.output, $0) }
-    let errors = try Outlet { came(.errors, $0) }
+    let output = try OutputPipe { came(.output, $0) }
+    let errors = try OutputPipe { came(.errors, $0) }
     outlets = [output, errors]
     do {
       process = try output.give { output in

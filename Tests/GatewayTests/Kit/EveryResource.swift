@@ -2,19 +2,19 @@ internal import Notation
 internal import Testing
 
 /// Two who have met, and Bert has one of each thing that there is.
-struct Plenty {
-  let anna: Meeting.Seat
-  let bert: Meeting.Seat
+struct EveryResource {
+  let anna: TwoClients.SessionClient
+  let bert: TwoClients.SessionClient
   /// A session of his that Anna waits to be let into.
   private(set) var other = ""
   /// What stands for a path's parameters.
   private var names: [String: String] = ["kind": "notFound", "client": "self"]
 
-  private init(_ meeting: Meeting) { (anna, bert) = (meeting.anna, meeting.bert) }
+  private init(_ meeting: TwoClients) { (anna, bert) = (meeting.anna, meeting.bert) }
 
-  static func hold(_ test: (Plenty) async throws -> Void) async throws {
-    try await Meeting.hold(as: "admin") { meeting in
-      var plenty = Plenty(meeting)
+  static func hold(_ test: (EveryResource) async throws -> Void) async throws {
+    try await TwoClients.hold(as: "admin") { meeting in
+      var plenty = EveryResource(meeting)
       try await plenty.fill()
       try await test(plenty)
     }
@@ -22,10 +22,11 @@ struct Plenty {
 
   private mutating func fill() async throws {
     let (his, hers) = (bert.client, anna.client)
-    let (papers, to) = (try Papers(), JSON.text(anna.peer))
+    let (identity, to) = (try TestCertificates(), JSON.text(anna.peer))
     names["code"] = try await his.make("/v1/pairing-codes", ["label": "Guests"]).id
-    names["identity"] = try await his.make("/v1/identities", ["data": .text(papers.identity), "password": "secret"]).id
-    _ = try await his.make("/v1/anchors", ["pem": .text(papers.root)])
+    names["identity"] = try await his.make("/v1/identities", ["data": .text(identity.identity), "password": "secret"])
+      .id
+    _ = try await his.make("/v1/anchors", ["pem": .text(identity.root)])
     names["anchor"] = try await his.get("/v1/anchors").ids.first
     _ = try await his.make("/v1/trusted-peers", ["peer": to, "displayName": "Anna"])
     names["advertiser"] = try await his.make("/v1/advertisers", ["serviceType": "chat"]).id
@@ -50,7 +51,7 @@ struct Plenty {
   /// By data, and with an identity: so there is a connection, and a decision.
   private mutating func wait() async throws {
     let identity = try await anna.client.make(
-      "/v1/identities", ["data": .text(try Papers().identity), "password": "secret"])
+      "/v1/identities", ["data": .text(try TestCertificates().identity), "password": "secret"])
     other =
       try await bert.client.make("/v1/sessions", ["trust": "ask", "history": ["keep": "durable", "age": 60]])[
         "Location"] ?? ""

@@ -8,20 +8,20 @@ internal import Testing
 @testable internal import Gateway
 
 /// A gateway of its own in this process, at a free port of the loopback.
-final class Place: Sendable {
-  private let running: Mutex<Gateway?>
+final class TestGateway: Sendable {
+  private let state: Mutex<Gateway?>
   let port: UInt16
   private let options: GatewayOptions
 
   private init(_ gateway: Gateway, _ port: UInt16, _ options: GatewayOptions) {
-    running = Mutex(gateway)
+    state = Mutex(gateway)
     self.port = port
     self.options = options
   }
 
   /// As long as it is not closed.
-  var gateway: Gateway {
-    guard let gateway = running.withLock({ $0 }) else { preconditionFailure("the place is closed") }
+  var running: Gateway {
+    guard let gateway = state.withLock({ $0 }) else { preconditionFailure("the gateway is closed") }
     return gateway
   }
 
@@ -29,8 +29,8 @@ final class Place: Sendable {
 
   /// `next` to another one, it looks for peers there.
   static func open(
-    _ name: String = "Box", nextTo other: Place? = nil, _ change: (inout GatewayOptions) -> Void = { _ in }
-  ) async throws -> Place {
+    _ name: String = "Box", nextTo other: TestGateway? = nil, _ change: (inout GatewayOptions) -> Void = { _ in }
+  ) async throws -> TestGateway {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(UUID().uuidString)").path
     var options = GatewayOptions(folder: folder)
     options.name = name
@@ -44,14 +44,14 @@ final class Place: Sendable {
     return try await start(options)
   }
 
-  private static func start(_ options: GatewayOptions) async throws -> Place {
+  private static func start(_ options: GatewayOptions) async throws -> TestGateway {
     let gateway = try await Gateway.start(options)
     let port = try #require(await gateway.host.addresses.first?.split(separator: ":").last.flatMap { UInt16($0) })
-    return Place(gateway, port, options)
+    return TestGateway(gateway, port, options)
   }
 
   /// The same after a restart.
-  func restarted(_ meanwhile: () async throws -> Void = {}) async throws -> Place {
+  func restarted(_ meanwhile: () async throws -> Void = {}) async throws -> TestGateway {
     await stop()
     try await meanwhile()
     var options = options
@@ -74,7 +74,7 @@ final class Place: Sendable {
   }
 
   private func stop() async {
-    await running.withLock { $0.take() }?.stop()
+    await state.withLock { $0.take() }?.stop()
   }
 
   func close() async {
@@ -84,32 +84,32 @@ final class Place: Sendable {
 
   /// The path of a file that begins to come, once that is stored.
   func nextComing() async throws -> String {
-    let store = try #require(await gateway.sessionStore).writer
+    let store = try #require(await running.sessionStore).writer
     while true {
       if let path = try await store.perform({ try $0.incomingPaths().first }) { return path }
     }
   }
 
   /// Nobody.
-  var stranger: Asker { Asker(port: port) }
+  var stranger: HTTPClient { HTTPClient(port: port) }
 
   /// Who has spent a code for a role.
-  func client(_ role: String = "member") async throws -> Asker {
+  func client(_ role: String = "member") async throws -> HTTPClient {
     let answer = try await pair(role)
-    return Asker(port: port, token: try #require(answer.json["token"]?.text, "\(answer.text)"))
+    return HTTPClient(port: port, token: try #require(answer.json["token"]?.text, "\(answer.text)"))
   }
 
   func pair(_ role: String, _ more: [JSON.Member] = []) async throws -> Answer {
-    let code = try await gateway.makePairingCode(role: role)
+    let code = try await running.makePairingCode(role: role)
     return try await stranger.post("/v1/pairings", .object([.init("code", .text(code))] + more))
   }
 }
 
 /// Opens a gateway, and closes it whatever the test does with it.
-func atPlace(
-  _ change: (inout GatewayOptions) -> Void = { _ in }, _ test: (Place) async throws -> Void
+func withGateway(
+  _ change: (inout GatewayOptions) -> Void = { _ in }, _ test: (TestGateway) async throws -> Void
 ) async throws {
-  let place = try await Place.open("Box", change)
+  let place = try await TestGateway.open("Box", change)
   do {
     try await test(place)
   } catch {

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The working tree that these tests were built from.
-enum House {
+enum Repository {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 

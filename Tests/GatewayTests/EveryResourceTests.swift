@@ -4,13 +4,13 @@ internal import Testing
 @testable internal import Gateway
 
 @Suite("Where there is one of each thing", .timeLimit(.minutes(2)), .serialized)
-struct PlentyTests {
+struct EveryResourceTests {
   private let document = Document.shared
 
   @Test(
     "Every field of every request is known to the gateway, is told by its right name if it is wrong, and no other is")
   func fields() async throws {
-    try await Plenty.hold { plenty in
+    try await EveryResource.hold { plenty in
       for operation in document.operations {
         guard let media = operation.json["requestBody"]?["content"]?["application/json"] else { continue }
         let example = plenty.example(of: operation, media)
@@ -28,17 +28,17 @@ struct PlentyTests {
   private static let stranger = "nobodyKnows"
 
   /// What fits, but for one field, and that field's name.
-  private func wrong(_ schema: JSON, _ fitting: [JSON.Member], in place: String = "") -> [(field: String, body: JSON)] {
-    #expect(schema["additionalProperties"] == false, "\(place)")
-    var all = [(place + Self.stranger, JSON.object(fitting + [.init(Self.stranger, 1)]))]
+  private func wrong(_ schema: JSON, _ fitting: [JSON.Member], in path: String = "") -> [(field: String, body: JSON)] {
+    #expect(schema["additionalProperties"] == false, "\(path)")
+    var all = [(path + Self.stranger, JSON.object(fitting + [.init(Self.stranger, 1)]))]
     for property in schema["properties"]?.members ?? [] {
       let others = fitting.filter { $0.name != property.name }
       let inner = document.resolve(property.value)
       for value in [[[]], .null] as [JSON] where !document.faults(of: value, inner).isEmpty {
-        all.append((place + property.name, .object(others + [.init(property.name, value)])))
+        all.append((path + property.name, .object(others + [.init(property.name, value)])))
       }
       guard inner["properties"] != nil else { continue }
-      all += wrong(inner, [], in: "\(place)\(property.name).").map {
+      all += wrong(inner, [], in: "\(path)\(property.name).").map {
         ($0.field, .object(others + [.init(property.name, $0.body)]))
       }
     }
@@ -61,12 +61,12 @@ struct PlentyTests {
 
   @Test("Everything that is there is told as the document has it, and what it promises is told")
   func answers() async throws {
-    try await Plenty.hold { plenty in
+    try await EveryResource.hold { plenty in
       var told: Set<String> = []
       for operation in document.operations where operation.method == "GET" {
         if others.contains(operation.json["operationId"]?.text ?? "") { continue }
         let schema = operation.responses.first?.value["content"]?["application/json"]?["schema"] ?? .null
-        func look(_ client: Asker, _ path: String) async throws -> Answer {
+        func look(_ client: HTTPClient, _ path: String) async throws -> Answer {
           let answer = try await client.get(path)
           #expect(answer.status == 200, "\(path): \(answer.text)")
           told.formUnion(document.told(by: answer.json, schema))
@@ -96,7 +96,7 @@ struct PlentyTests {
   @Test("A gateway that has stopped is let go of, also by who waits there for a decision or a comparison")
   func stopped() async throws {
     weak var sessionStore: SessionStore?
-    try await Plenty.hold { sessionStore = await $0.bert.place.gateway.sessionStore }
+    try await EveryResource.hold { sessionStore = await $0.bert.gateway.running.sessionStore }
     // Its core has it, and its host until that has ended.
     let deadline = ContinuousClock.now + .seconds(60)
     while sessionStore != nil, ContinuousClock.now < deadline { await Task.yield() }
@@ -105,7 +105,7 @@ struct PlentyTests {
 
   @Test("Each line of what is kept of a client is as the lists have it")
   func export() async throws {
-    try await Plenty.hold { plenty in
+    try await EveryResource.hold { plenty in
       let answer = try await plenty.bert.client.get("/v1/clients/self/export")
       var kinds: Set<String> = []
       for line in answer.text.split(separator: "\n") {
@@ -122,7 +122,7 @@ struct PlentyTests {
 
   @Test("Whom a client trusts is verified where it is found, until it does so no more")
   func verified() async throws {
-    try await Plenty.hold { plenty in
+    try await EveryResource.hold { plenty in
       let (his, anna) = (plenty.bert.client, plenty.anna.peer)
       let found = try await his.get("/v1/browsers").json["items"]?.list?.first?["found"]?.text ?? ""
       #expect(try await his.get("\(found)/\(anna)").json["verified"] == true)
@@ -133,7 +133,7 @@ struct PlentyTests {
 
   @Test("A list is asked for a part of it by what its things tell: all that fits, and nothing else")
   func facets() async throws {
-    try await Plenty.hold { plenty in
+    try await EveryResource.hold { plenty in
       for route in Routes.all {
         guard case .collection(let facets, _) = route.work,
           let operation = document.operations.first(where: { $0.method == "GET" && $0.path == route.pattern })

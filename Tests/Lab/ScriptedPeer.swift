@@ -2,7 +2,7 @@
 
 /// The program `lab-peer` on a host, with a peer `a` and its session `s`: for what the command line has no word for.
 @Laboratory
-struct Puppet {
+struct ScriptedPeer {
   let host: LabHost
   let program: Program
   let peer: String
@@ -34,12 +34,13 @@ struct Puppet {
   }
 
   @discardableResult
-  func meets(_ other: Puppet, on session: String = "s", within time: Duration = .seconds(5)) async throws -> Event {
+  func meets(_ other: ScriptedPeer, on session: String = "s", within time: Duration = .seconds(5)) async throws -> Event
+  {
     try await program.event("connected", within: time) { $0["peer"] == other.peer && $0["on"] == session }
   }
 
   /// Finds it, invites it, and is connected with it.
-  func invites(_ other: Puppet, _ type: String, on session: String = "s") async throws {
+  func invites(_ other: ScriptedPeer, _ type: String, on session: String = "s") async throws {
     try program.say("browse \(type) a \(type)")
     try await program.event("found") { $0["peer"] == other.peer }
     try program.say("invite \(session) \(other.peer) \(type) 10")
@@ -67,14 +68,14 @@ struct Puppet {
 }
 
 extension LabHost {
-  func puppet(_ options: String...) async throws -> Puppet { try await puppet(options) }
+  func puppet(_ options: String...) async throws -> ScriptedPeer { try await puppet(options) }
 
-  func puppet(_ options: [String]) async throws -> Puppet {
+  func puppet(_ options: [String]) async throws -> ScriptedPeer {
     let program = try startBuilt("lab-peer", options)
     try await program.event("started", within: .seconds(10))
     try program.say("peer a \(name)")
     guard let peer = try await program.event("peer")["peer"] else { throw LabError("\(name) has no peer") }
-    let puppet = Puppet(host: self, program: program, peer: peer)
+    let puppet = ScriptedPeer(host: self, program: program, peer: peer)
     try program.say("session s a")
     return puppet
   }
@@ -82,10 +83,10 @@ extension LabHost {
 
 extension Rig {
   /// One on each host, all in one session, to which the first has invited the others.
-  func puppets(_ type: String) async throws -> [Puppet] { try await puppets(type, of: hosts[...]) }
+  func puppets(_ type: String) async throws -> [ScriptedPeer] { try await puppets(type, of: hosts[...]) }
 
-  func puppets(_ type: String, of hosts: ArraySlice<LabHost>, at port: UInt16? = nil) async throws -> [Puppet] {
-    var puppets: [Puppet] = []
+  func puppets(_ type: String, of hosts: ArraySlice<LabHost>, at port: UInt16? = nil) async throws -> [ScriptedPeer] {
+    var puppets: [ScriptedPeer] = []
     for host in hosts {
       let puppet = try await host.puppet(port.map { ["port=\($0)"] } ?? [])
       if let first = puppets.first {

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Nearby
 
 /// All that the program holds, under the names that its lines gave.
-actor Desk {
+actor CommandRunner {
   let host: Host
   private var peers: [String: Peer] = [:]
   private var sessions: [String: Session] = [:]
@@ -27,10 +27,10 @@ actor Desk {
         throw Misunderstanding("there is no '\(words.command)': \(Command.all.keys.sorted().joined(separator: ", "))")
       }
       let work = try await command.run(self, words)
-      if work == nil { Teller.tell("done", ["command": words.command]) }
+      if work == nil { EventWriter.tell("done", ["command": words.command]) }
       return work
     } catch {
-      Teller.tell(error, of: words.command)
+      EventWriter.tell(error, of: words.command)
       return nil
     }
   }
@@ -46,9 +46,9 @@ actor Desk {
         group.addTask {
           do {
             try await body()
-            Teller.tell("done", ["command": words.command])
+            EventWriter.tell("done", ["command": words.command])
           } catch {
-            Teller.tell(error, of: words.command)
+            EventWriter.tell(error, of: words.command)
           }
           entrance.finish()
         }
@@ -87,7 +87,7 @@ actor Desk {
   func makePeer(_ key: String, _ name: String) async throws -> Command.Work? {
     let peer = try await host.peer(named: name)
     peers[key] = peer
-    Teller.tell("peer", ["key": key, "peer": peer.id.text])
+    EventWriter.tell("peer", ["key": key, "peer": peer.id.text])
     return nil
   }
 
@@ -99,8 +99,8 @@ actor Desk {
     advertisers[key] = advertiser
     return {
       for await invitation in advertiser.invitations {
-        Teller.tell("invitation", ["on": key, "peer": invitation.from.text])
-        do { try await invitation.accept(with: session) } catch { Teller.tell(error, of: words.command) }
+        EventWriter.tell("invitation", ["on": key, "peer": invitation.from.text])
+        do { try await invitation.accept(with: session) } catch { EventWriter.tell(error, of: words.command) }
       }
     }
   }
@@ -111,9 +111,9 @@ actor Desk {
     return {
       for await event in browser.events {
         switch event {
-        case .found(let peer): Teller.tell("found", ["on": key, "peer": peer.id.text])
-        case .updated(let peer): Teller.tell("updated", ["on": key, "peer": peer.id.text])
-        case .lost(let peer): Teller.tell("lost", ["on": key, "peer": peer.id.text])
+        case .found(let peer): EventWriter.tell("found", ["on": key, "peer": peer.id.text])
+        case .updated(let peer): EventWriter.tell("updated", ["on": key, "peer": peer.id.text])
+        case .lost(let peer): EventWriter.tell("lost", ["on": key, "peer": peer.id.text])
         }
       }
     }
@@ -132,29 +132,29 @@ actor Desk {
     case .member(let member, let state):
       members[session, default: [:]][member.peer.text] = member
       switch state {
-      case .connecting: Teller.tell("connecting", member, on: session)
-      case .connected: Teller.tell("connected", member, on: session, ["endpoint": member.id.text])
+      case .connecting: EventWriter.tell("connecting", member, on: session)
+      case .connected: EventWriter.tell("connected", member, on: session, ["endpoint": member.id.text])
       case .notConnected(let reason):
-        Teller.tell("notConnected", member, on: session, ["reason": reason.description])
+        EventWriter.tell("notConnected", member, on: session, ["reason": reason.description])
       }
     case .notConnected(let invitee, let reason):
-      Teller.tell(
+      EventWriter.tell(
         "invitedNotConnected",
         ["session": session, "peer": invitee.peer.text, "name": invitee.name, "reason": reason.description])
     case .suspended(let member, let isSuspended):
-      Teller.tell(isSuspended ? "suspended" : "resumed", member, on: session)
-    case .away(let member): Teller.tell(member.awaySince == nil ? "here" : "away", member, on: session)
+      EventWriter.tell(isSuspended ? "suspended" : "resumed", member, on: session)
+    case .away(let member): EventWriter.tell(member.awaySince == nil ? "here" : "away", member, on: session)
     case .message(let message):
       let text = String(decoding: message.bytes.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
-      Teller.tell("message", message.from, on: session, ["mode": "\(message.mode)", "text": text])
+      EventWriter.tell("message", message.from, on: session, ["mode": "\(message.mode)", "text": text])
     case .stream(let reader):
       readers[reader.name] = reader
-      Teller.tell("stream", reader.member, on: session, ["stream": reader.name])
+      EventWriter.tell("stream", reader.member, on: session, ["stream": reader.name])
     case .undelivered(let members, let fate):
-      for member in members { Teller.tell("undelivered", member, on: session, ["fate": "\(fate)"]) }
+      for member in members { EventWriter.tell("undelivered", member, on: session, ["fate": "\(fate)"]) }
     case .resource(let resource):
       resources[resource.name] = resource
-      Teller.tell("resource", resource.member, on: session, ["resource": resource.name])
+      EventWriter.tell("resource", resource.member, on: session, ["resource": resource.name])
     case .decision, .comparison, .sending, .fate, .adhocEnded:
       // The command line has words for these, but the last, for which nobody asks.
       break
@@ -168,7 +168,7 @@ actor Desk {
     let writer = try await self.session(session).openStream(name, to: member)
     writers[name] = writer
     return {
-      Teller.tell("streamEnded", ["stream": name, "direction": "out", "reason": await writer.ended.description])
+      EventWriter.tell("streamEnded", ["stream": name, "direction": "out", "reason": await writer.ended.description])
     }
   }
 
@@ -203,7 +203,7 @@ actor Desk {
         reason = (error as? NearbyError)?.reason ?? .cancelled
       }
       let told = ["stream": name, "direction": "in", "bytes": "\(count)", "fault": "\(fault)", "reason": "\(reason)"]
-      Teller.tell("streamEnded", told)
+      EventWriter.tell("streamEnded", told)
     }
   }
 
@@ -248,7 +248,7 @@ actor Desk {
     } catch {
       told["reason"] = (error as? NearbyError)?.reason?.description
     }
-    Teller.tell("resourceEnded", told)
+    EventWriter.tell("resourceEnded", told)
   }
 
   // MARK: Odds and ends

@@ -2,12 +2,12 @@ internal import Foundation
 internal import Testing
 
 /// An anchor, and an identity that it vouches for.
-struct Papers {
+struct TestCertificates {
   let root: String
   let identity: String
 
   init() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("papers-\(UUID().uuidString)")
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("certificates-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let command = """

@@ -4,7 +4,7 @@ import Glibc
 
 /// The program `vicinity` on a host, and who it is there.
 @Laboratory
-struct Visitor {
+struct VicinityPeer {
   let host: LabHost
   let program: Program
   let peer: String
@@ -27,12 +27,12 @@ struct Visitor {
   func say(_ text: String) throws { try program.say("say \(text)") }
 
   @discardableResult
-  func meets(_ other: Visitor, within time: Duration = .seconds(5)) async throws -> Event {
+  func meets(_ other: VicinityPeer, within time: Duration = .seconds(5)) async throws -> Event {
     try await program.event("connected", within: time) { $0["peer"] == other.peer }
   }
 
   @discardableResult
-  func finds(_ other: Visitor, within time: Duration = .seconds(5)) async throws -> Event {
+  func finds(_ other: VicinityPeer, within time: Duration = .seconds(5)) async throws -> Event {
     try await program.event("found", within: time) { $0["peer"] == other.peer }
   }
 
@@ -50,16 +50,19 @@ struct Visitor {
 
 extension LabHost {
   /// Once it has started, it has said who it is.
-  func visit(_ command: String, _ type: String, _ arguments: String..., name: String? = nil) async throws -> Visitor {
+  func visit(_ command: String, _ type: String, _ arguments: String..., name: String? = nil) async throws
+    -> VicinityPeer
+  {
     try await visit(command, type, arguments, name: name)
   }
 
-  func visit(_ command: String, _ type: String, _ arguments: [String], name: String? = nil) async throws -> Visitor {
+  func visit(_ command: String, _ type: String, _ arguments: [String], name: String? = nil) async throws -> VicinityPeer
+  {
     let name = name ?? self.name
     let program = try vicinity([command, type] + arguments + ["--name", name])
     let started = try await program.event("started", within: .seconds(10))
     guard let peer = started["peer"] else { throw LabError("\(self.name) started, and did not say as whom") }
-    return Visitor(host: self, program: program, peer: peer, name: name)
+    return VicinityPeer(host: self, program: program, peer: peer, name: name)
   }
 
   func vicinity(_ arguments: [String]) throws -> Program { try startVicinity(arguments + ["--json"]) }
@@ -69,17 +72,17 @@ extension LabHost {
 
 extension Rig {
   /// All in ad hoc mode, started at once.
-  func visit(_ hosts: [LabHost], _ type: String, _ arguments: [String] = []) async throws -> [Visitor] {
-    try await withThrowingTaskGroup(of: Visitor.self) { group in
+  func visit(_ hosts: [LabHost], _ type: String, _ arguments: [String] = []) async throws -> [VicinityPeer] {
+    try await withThrowingTaskGroup(of: VicinityPeer.self) { group in
       for host in hosts { group.addTask { try await host.visit("adhoc", type, arguments) } }
-      var visitors: [Visitor] = []
+      var visitors: [VicinityPeer] = []
       while let visitor = try await group.next() { visitors.append(visitor) }
       return visitors.sorted { $0.host.number < $1.host.number }
     }
   }
 
   /// All of this rig's in one session, each connected with each, and found by each.
-  func party(_ type: String, within time: Duration = .seconds(10)) async throws -> [Visitor] {
+  func party(_ type: String, within time: Duration = .seconds(10)) async throws -> [VicinityPeer] {
     let visitors = try await visit(hosts, type)
     for visitor in visitors {
       for other in visitors where other.peer != visitor.peer {

@@ -4,7 +4,7 @@ import Testing
 @testable import first_contact
 
 /// A few processes and what lies between them, all watched from one loop, and all gone in the end.
-final class Scene {
+final class TestBed {
   let reactor: Reactor
   private var players: [Player] = []
   private var cables: [Cable] = []
@@ -14,11 +14,11 @@ final class Scene {
   }
 
   /// On a thread of its own: there are few for all tests that wait.
-  static func play(_ act: @escaping @Sendable (Scene) async throws -> Void) async throws {
+  static func play(_ act: @escaping @Sendable (TestBed) async throws -> Void) async throws {
     let reactor = try Reactor()
     reactor.start()
     await reactor.spawn {
-      let scene = Scene(on: reactor)
+      let scene = TestBed(on: reactor)
       do {
         try await act(scene)
       } catch {
@@ -44,7 +44,7 @@ final class Scene {
   }
 
   /// Two in one session; the first has invited the second, and dials it by this address.
-  func pair(over cable: (Scene, Player) throws -> Cable? = { _, _ in nil }) async throws -> (Player, Player) {
+  func pair(over cable: (TestBed, Player) throws -> Cable? = { _, _ in nil }) async throws -> (Player, Player) {
     let (a, b) = (try await player(), try await player())
     let address = try cable(self, b)?.address ?? b.address
     a.say("sight \(b.peer) \(b.host) \(address)")

@@ -3,7 +3,7 @@ import Glibc
 import Media
 
 /// A folder of a test's own, in which the `openssl` command makes keys, certificates and files of them.
-final class Workbench {
+final class CertificateFolder {
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }

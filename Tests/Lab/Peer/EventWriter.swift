@@ -4,7 +4,7 @@ internal import Nearby
 internal import Synchronization
 
 /// Tells events on standard output.
-enum Teller {
+enum EventWriter {
   /// One line at a time. Not by the C library's streams: those wait for each other, and one of them for the next line.
   private static let turn = Mutex(())
 

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Another process that holds a lock as a host would, until it is killed.
-final class Holder {
+final class LockHolder {
   struct Failure: Error {}
 
   let process: pid_t

@@ -3,42 +3,42 @@ internal import Testing
 
 /// Clients of three gateways, each with a peer and a session of it. Bert's gateway knows where Anna's is, and Anna's where
 /// Cora's is; where Cora is nobody tells Bert.
-struct Circle {
-  let anna: Meeting.Seat
-  let bert: Meeting.Seat
-  let cora: Meeting.Seat
+struct ThreeClients {
+  let anna: TwoClients.SessionClient
+  let bert: TwoClients.SessionClient
+  let cora: TwoClients.SessionClient
 
-  var all: [Meeting.Seat] { [anna, bert, cora] }
+  var all: [TwoClients.SessionClient] { [anna, bert, cora] }
 
-  static func hold(_ wishes: JSON = [:], _ test: (Circle) async throws -> Void) async throws {
-    let third = try await Place.open("Third")
-    let first = try await Place.open("First", nextTo: third)
-    let second = try await Place.open("Second", nextTo: first)
+  static func hold(_ wishes: JSON = [:], _ test: (ThreeClients) async throws -> Void) async throws {
+    let third = try await TestGateway.open("Third")
+    let first = try await TestGateway.open("First", nextTo: third)
+    let second = try await TestGateway.open("Second", nextTo: first)
     do {
-      let circle = Circle(
+      let circle = ThreeClients(
         anna: try await .taken(at: first, by: "Anna", wishes), bert: try await .taken(at: second, by: "Bert", wishes),
         cora: try await .taken(at: third, by: "Cora", wishes))
       try await test(circle)
     } catch {
-      for place in [second, first, third] { await place.close() }
+      for gateway in [second, first, third] { await gateway.close() }
       throw error
     }
-    for place in [second, first, third] { await place.close() }
+    for gateway in [second, first, third] { await gateway.close() }
   }
 
   /// Bert invites Anna, and then Anna invites Cora.
   func gather() async throws {
     try await bert.invite(anna)
     try await anna.invite(cora)
-    for (seat, other) in [(bert, cora), (cora, bert), (anna, cora), (anna, bert), (bert, anna), (cora, anna)] {
-      _ = try await seat.sees(other, "connected")
+    for (side, other) in [(bert, cora), (cora, bert), (anna, cora), (anna, bert), (bert, anna), (cora, anna)] {
+      _ = try await side.sees(other, "connected")
     }
   }
 }
 
-extension Meeting.Seat {
+extension TwoClients.SessionClient {
   /// Into this one's session; the other takes every invitation.
-  func invite(_ other: Meeting.Seat) async throws {
+  func invite(_ other: TwoClients.SessionClient) async throws {
     _ = try await other.client.make(
       "/v1/advertisers", ["serviceType": "circle", "invitations": "accept", "session": .text(other.session)])
     let browser = try await client.make("/v1/browsers", ["serviceType": "circle"])
@@ -48,7 +48,7 @@ extension Meeting.Seat {
     _ = try await sees(other, "connected")
   }
 
-  func sees(_ other: Meeting.Seat, _ state: JSON) async throws -> JSON {
+  func sees(_ other: TwoClients.SessionClient, _ state: JSON) async throws -> JSON {
     try await client.wait(in: "\(path)/members") { $0["peer"] == .text(other.peer) && $0["state"] == state }
   }
 
@@ -60,7 +60,7 @@ extension Meeting.Seat {
   }
 
   /// What was told of what belongs to the session.
-  func happenings(_ words: Set<String>) async throws -> [JSON] {
+  func sessionEvents(_ words: Set<String>) async throws -> [JSON] {
     let items = try await client.get("/v1/events?limit=1000").json["items"]?.list ?? []
     return items.filter {
       words.contains($0["event"]?.text ?? "") && $0["about"]?.text?.hasPrefix("\(path)/") == true

@@ -4,7 +4,7 @@ internal import Reactor
 
 /// A pipe into which a process writes: both its ends, until the process has its own.
 @Laboratory
-final class Outlet {
+final class OutputPipe {
   private var ours: Descriptor?
   private var theirs: Descriptor?
   private var registration: Registration?

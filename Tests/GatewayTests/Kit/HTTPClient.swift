@@ -26,7 +26,7 @@ struct Answer: Sendable {
 }
 
 /// Somebody who asks a gateway over HTTP, and holds each answer against the contract.
-struct Asker: Sendable {
+struct HTTPClient: Sendable {
   let port: UInt16
   var token: String?
   /// Sent with everything.
@@ -125,7 +125,7 @@ struct Asker: Sendable {
 
   // MARK: Streams of events
 
-  struct Happening: Sendable, Equatable {
+  struct ServerSentEvent: Sendable, Equatable {
     var name = ""
     var id: String?
     var data = JSON.null
@@ -152,11 +152,11 @@ struct Asker: Sendable {
     init(line: Line) { self.line = line }
 
     /// Nil at its end.
-    func next() async throws -> Happening? {
+    func next() async throws -> ServerSentEvent? {
       try await onThread { [self] in
         while true {
           while let text = take() {
-            let happening = try Happening(text)
+            let happening = try ServerSentEvent(text)
             if !happening.name.isEmpty { return happening }
           }
           guard let chunk = try line.readChunk() else { return nil }

@@ -4,18 +4,18 @@ import Testing
 import Wire
 
 /// Two hosts with a link and a datagram port each, and the ferry between the ports.
-final class Crossing {
+final class TwoHosts {
   let rig: Rig
-  let host: Shore
-  let guest: Shore
-  let ferry: Ferry
+  let host: RecordingHost
+  let guest: RecordingHost
+  let ferry: PacketRelay
   private(set) var link: SecureLink?
 
   init(_ limits: DatagramPath.Limits = .init()) throws {
     rig = try Rig()
-    host = try Shore(rig.hostKey, on: rig.reactor, limits)
-    guest = try Shore(rig.guestKey, on: rig.reactor, limits)
-    ferry = try Ferry(to: host.port.address, on: rig.reactor)
+    host = try RecordingHost(rig.hostKey, on: rig.reactor, limits)
+    guest = try RecordingHost(rig.guestKey, on: rig.reactor, limits)
+    ferry = try PacketRelay(to: host.port.address, on: rig.reactor)
     guest.knocksAt = ferry.address
     try rig.listen(for: host)
     link = try rig.dial(guest)
@@ -44,7 +44,7 @@ final class Crossing {
 }
 
 /// One side: owner of its link, its port and its path, which records its events.
-final class Shore: SecureLinkOwner, DatagramPortOwner, DatagramPathOwner {
+final class RecordingHost: SecureLinkOwner, DatagramPortOwner, DatagramPathOwner {
   private(set) var port: DatagramPort!  // once `init` is done
   private(set) var path: DatagramPath?
   private(set) var datagrams: [[UInt8]] = []
@@ -93,7 +93,7 @@ final class Shore: SecureLinkOwner, DatagramPortOwner, DatagramPathOwner {
 }
 
 /// A carrier of packets between a guest and a host, which may do anything with them.
-final class Ferry {
+final class PacketRelay {
   private let reactor: Reactor
   private let target: SocketAddress
   private let near: Descriptor
