@@ -21,7 +21,7 @@ extension Suite {
           gateway.token, "\(stage.receiving)/messages", "\(stage.sending)/messages", other,
         ])
       let cost = gateway.process.processorTime - before
-      func add(_ name: String, _ value: Double, _ unit: String, goal: Figure.Goal? = nil) {
+      func add(_ name: String, _ value: Double, _ unit: String, goal: Figure.Goal = .none) {
         table.add("arrival-\(name)-\(rate)", value, unit, goal: goal)
       }
       add("time", try number(said, 0), "s")
