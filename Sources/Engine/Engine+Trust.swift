@@ -13,8 +13,8 @@ struct Decision {
 final class CodeComparison {
   let id: ComparisonID
   /// The number that the initiator gave it.
-  let wireID: UInt64
-  let isOurs: Bool
+  private(set) var wireID: UInt64
+  private(set) var isOurs: Bool
   let local: PeerID
   let remote: PeerID
   let host: RemoteHost
@@ -39,6 +39,9 @@ final class CodeComparison {
     self.nonce = nonce
     self.expires = expires
   }
+
+  /// Goes on as the comparison that the other side has begun.
+  func join(_ wireID: UInt64) { (self.wireID, isOurs) = (wireID, false) }
 }
 
 /// Trust: decisions about members, security identities, comparison codes.
@@ -246,14 +249,14 @@ extension Engine {
     guard peers.contains(commit.to), host.proved[commit.from] != nil,
       comparisons.values.count(where: { $0.host === host }) < Self.comparisonsMax
     else { return send(CompareEnd(id: commit.id ^ 1, reason: .declined), on: link) }
-    if let own = comparisons.first(where: {
+    let own = comparisons.first {
       $0.isOurs && $0.local == commit.to && $0.remote == commit.from && $0.theirs == nil
-    }) {
-      // Both began: the lower peer's comparison counts.
-      if own.local < own.remote { return send(CompareEnd(id: commit.id ^ 1, reason: .duplicate), on: link) }
-      finish(own, .duplicate)
     }
-    let comparison = begin(wireID: commit.id >> 1, local: commit.to, remote: commit.from, host: host)
+    // Both began: the lower peer's comparison counts.
+    if let own, own.local < own.remote { return send(CompareEnd(id: commit.id ^ 1, reason: .duplicate), on: link) }
+    own?.join(commit.id >> 1)
+    let comparison =
+      own ?? begin(wireID: commit.id >> 1, local: commit.to, remote: commit.from, host: host)
     comparison.theirs = commit.commitment
     send(commitment(of: comparison), on: link)
   }

@@ -265,12 +265,18 @@ import Wire
   @Test("P-SEC-5 Where both begin a comparison it is one, with one code")
   func bothCompare() throws {
     let peers = try network.gather("a", "b")
-    _ = try peers[0].engine.compare(peers[0].peer, with: peers[1].peer, at: network.now)
-    _ = try peers[1].engine.compare(peers[1].peer, with: peers[0].peer, at: network.now)
+    let ids = [
+      try peers[0].engine.compare(peers[0].peer, with: peers[1].peer, at: network.now),
+      try peers[1].engine.compare(peers[1].peer, with: peers[0].peer, at: network.now),
+    ]
     network.run(.seconds(1))
-    let codes = peers.map { peer in peer.take().filter { $0.contains("compare") }.map { $0.suffix(7) } }
+    let events = peers.map { $0.take() }
+    let codes = events.map { $0.filter { $0.contains("compare") }.map { $0.suffix(7) } }
     #expect(codes[0].count == 1)
     #expect(codes[0] == codes[1])
+    // The one that did not count goes on as the other.
+    #expect(!events.joined().contains { $0.hasPrefix("comparison ended") })
+    for (peer, id) in zip(peers, ids) { try peer.engine.conclude(id, matches: true, at: network.now) }
   }
 
   @Test("P-SEC-5 A code that differs for one side ends the comparison as a mismatch for both")

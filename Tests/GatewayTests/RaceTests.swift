@@ -235,6 +235,25 @@ struct RaceTests {
     await meeting.end()
   }
 
+  @Test("A comparison whose link is lost before its code comes has failed, and another one may begin")
+  func comparisonFails() async throws {
+    let meeting = try await TwoClients.begin()
+    let (anna, bert) = (meeting.anna, meeting.bert)
+    let stepped = try await SteppedGateway.block(anna.gateway, meeting)
+    do {
+      defer { stepped.release() }
+      try await onThread {
+        let made = try stepped.ask(anna.client, "POST", "\(anna.path)/comparisons", ["member": .text(bert.peer)])
+        #expect(made.status == 201 && made.json["state"] == "starting", "\(made.text)")
+      }
+      await bert.gateway.close()
+    }
+    let failed = try await anna.client.wait(in: "\(anna.path)/comparisons", "state", "failed")
+    #expect(failed["reason"] != nil && failed["code"] == nil)
+    #expect(try await anna.client.delete("\(anna.path)/comparisons/\(failed["id"]?.text ?? "")").status == 204)
+    await anna.gateway.close()
+  }
+
   // MARK: With a rule switched off
 
   @Test("Without a look at what still lives a comparison that is deleted before its code comes is there again")

@@ -20,6 +20,11 @@ final class ComparisonModel {
   var id: String { member.id.text }
   var isOver: Bool { state == .matched || state == .mismatched || state == .failed }
 
+  /// Whether it is the one with this number that waits for its code.
+  func isStarting(_ number: UInt64, with peer: PeerID) -> Bool {
+    state == .starting && member.peer == peer && self.number ?? number == number
+  }
+
   var json: JSON {
     var members: [JSON.Member] = [
       .init("id", .text(id)), .init("peer", .text(member.peer.text)), .init("displayName", .text(member.name)),
@@ -67,14 +72,20 @@ extension Core {
   /// The model that was made when the comparison began, unless it was deleted; a new one if the other side began.
   private func model(of comparison: Comparison, in session: SessionModel) -> ComparisonModel? {
     if comparison.isOwn, !options.sabotage.contains(.raisesTheDeleted) {
-      return session.comparisonModels.values.first {
-        $0.state == .starting && $0.member.peer == comparison.member.peer
-          && $0.number ?? comparison.number == comparison.number
-      }
+      return session.comparisonModels.values.first { $0.isStarting(comparison.number, with: comparison.member.peer) }
     }
     let model = ComparisonModel(with: comparison.member)
     session.comparisonModels[model.id] = model
     return model
+  }
+
+  /// A comparison that began here ended before its code came.
+  func comparisonFailed(with peer: PeerID, _ number: UInt64, _ reason: Reason, in session: SessionModel) {
+    guard let model = session.comparisonModels.values.first(where: { $0.isStarting(number, with: peer) }) else {
+      return
+    }
+    (model.state, model.reason) = (.failed, reason)
+    publish(model, in: session)
   }
 
   private func ended(_ comparison: Comparison, _ reason: Reason, in session: String) {

@@ -77,6 +77,7 @@ extension Core {
     case .decision(let decision): start { core in await core.handle(decision: decision, in: id) }
     case .sending(let resource): resumeTransfer(resource, in: model)
     case .comparison(let comparison): handle(comparison, in: model)
+    case .comparisonFailed(let peer, let number, let reason): comparisonFailed(with: peer, number, reason, in: model)
     case .fate(let receipt, let members, let fate): handle(fate, for: members, of: receipt, in: model)
     case .undelivered(let members, let fate):
       publishEvent("undelivered", of: members, in: [model], [.init("fate", .text("\(fate)"))])

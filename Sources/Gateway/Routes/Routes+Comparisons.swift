@@ -40,7 +40,7 @@ extension Routes {
     let begun = ComparisonModel(with: member)
     core.add(begun, to: session)
     do {
-      begun.number = try await session.session.beginComparison(with: member.peer)
+      begun.number = try await session.session.compare(with: member.peer)
     } catch {
       // The other side may have begun one meanwhile.
       if core.exists(begun, in: session) {

@@ -84,8 +84,12 @@ extension HostDriver {
     case .comparison(let id, let local, let remote, let code):
       compared(id, local, remote, code)
     case .comparisonEnded(let id, let reason):
-      ownComparisons[id] = nil
-      comparisons.removeValue(forKey: id)?.outcome.settle(reason)
+      let own = ownComparisons.removeValue(forKey: id)
+      if let comparison = comparisons.removeValue(forKey: id) {
+        comparison.outcome.settle(reason)
+      } else if let own, let port = sessions[own.session] {
+        report(.comparisonFailed(with: own.peer, number: id.rawValue, reason), port)
+      }
     case .conflict(let host):
       report(.conflict(host))
     case .publish, .withdraw, .publishRoster, .withdrawRoster, .browse, .stopBrowsing, .probe, .dial, .dialAlso,
@@ -160,7 +164,7 @@ extension HostDriver {
   private func compared(_ id: ComparisonID, _ local: PeerID, _ remote: PeerID, _ code: String) {
     let own = ownComparisons[id]
     let port =
-      own.map { sessions[$0] }
+      own.map { sessions[$0.session] }
       ?? sessions.values.first { port in
         port.state.peer == local && port.member(of: remote) != nil
       }

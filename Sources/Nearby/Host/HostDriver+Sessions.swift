@@ -65,7 +65,7 @@ extension HostDriver {
   func compare(_ local: PeerID, with remote: PeerID, in session: EndpointID) throws -> ComparisonID {
     try call { engine, now throws(EngineError) in
       let id = try engine.compare(local, with: remote, at: now)
-      self.ownComparisons[id] = session
+      self.ownComparisons[id] = (session, remote)
       return id
     }
   }

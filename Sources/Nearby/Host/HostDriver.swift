@@ -59,8 +59,8 @@ final class HostDriver: EngineDriver {
   var transfers: [ResourceID: HostTransfer] = [:]
   var decisions: [DecisionID: TrustDecision] = [:]
   var comparisons: [ComparisonID: Comparison] = [:]
-  /// The sessions of comparisons that were begun here and have not ended.
-  var ownComparisons: [ComparisonID: EndpointID] = [:]
+  /// Comparisons that were begun here and have not ended: the session, and with whom.
+  var ownComparisons: [ComparisonID: (session: EndpointID, peer: PeerID)] = [:]
   /// Work for after the outputs are drained.
   var deferredActions: [() -> Void] = []
   private(set) var isStopping = false

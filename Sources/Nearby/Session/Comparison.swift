@@ -25,7 +25,7 @@ public final class Comparison: Sendable {
     self.loop = loop
   }
 
-  package var number: UInt64 { id.rawValue }
+  public var number: UInt64 { id.rawValue }
 
   /// Says whether the codes are the same. If so, the peer is remembered as confirmed.
   public func conclude(matches: Bool) async throws(NearbyError) {

@@ -195,13 +195,10 @@ public final class Session: Sendable, Identifiable {
     try? await loop.run { [id] in $0.block(peer, from: id, blocked) }
   }
 
-  /// Begins to compare codes with a connected peer; the code comes as `SessionEvent.comparison`.
-  public func compare(with peer: PeerID) async throws(NearbyError) {
-    _ = try await beginComparison(with: peer)
-  }
-
-  /// The same; returns the number that the comparison has when its code comes.
-  package func beginComparison(with peer: PeerID) async throws(NearbyError) -> UInt64 {
+  /// Begins to compare codes with a connected peer; the code comes as `SessionEvent.comparison`. Returns the number of the
+  /// comparison.
+  @discardableResult
+  public func compare(with peer: PeerID) async throws(NearbyError) -> UInt64 {
     try await loop.run { [self] in try $0.compare(self.peer, with: peer, in: id).rawValue }
   }
 

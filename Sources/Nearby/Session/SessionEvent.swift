@@ -20,6 +20,9 @@ public enum SessionEvent: Sendable {
   case sending(OutgoingResource)
   case decision(TrustDecision)
   case comparison(Comparison)
+  /// A comparison that this session began, with the number that ``Session/compare(with:)`` returned, has ended before
+  /// there was a code.
+  case comparisonFailed(with: PeerID, number: UInt64, Reason)
   /// Messages that these members may never get, with their status.
   case undelivered(to: [Member], DeliveryStatus)
   /// The delivery status of a message that was sent with a receipt, for some of its recipients.

@@ -185,6 +185,14 @@ extension Event {
     }
   }
 
+  /// It ended before there was a code.
+  static func comparisonFailed(_ peer: PeerID, _ label: String, _ reason: Reason) -> Event {
+    Event("comparisonFailed", .result, [.text("peer", peer), .reason(reason)]) { paint in
+      let name = paint.named(peer.text.utf8, label)
+      return [paint(.bad, "not confirmed: ") + "the comparison with \(name) ended without a code: \(reason.sentence)"]
+    }
+  }
+
   // MARK: The program itself
 
   static func warning(_ what: String, cure: String? = nil, named name: String = "warning") -> Event {

@@ -155,6 +155,10 @@ actor SessionCommand {
       followResumed(resource)
     case .comparison(let comparison):
       await ask(comparison)
+    case .comparisonFailed(let peer, _, let reason):
+      comparisons[peer] = reason
+      changes.notify()
+      await report(.comparisonFailed(peer, labels.label(peer), reason))
     case .undelivered(let members, let fate):
       await report(.undelivered(members, fate, members.map(label)))
     case .decision(let decision):

@@ -155,7 +155,7 @@ actor CommandRunner {
     case .resource(let resource):
       resources[resource.name] = resource
       EventWriter.tell("resource", resource.member, on: session, ["resource": resource.name])
-    case .decision, .comparison, .sending, .fate, .adhocEnded:
+    case .decision, .comparison, .comparisonFailed, .sending, .fate, .adhocEnded:
       // The command line has words for these, but the last, for which nobody asks.
       break
     }
