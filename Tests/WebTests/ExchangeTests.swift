@@ -147,11 +147,22 @@ import Testing
     #expect(try rig.eventually { $0.gone == 1 })
   }
 
-  @Test func `a body that turns out too large is refused`() throws {
+  @Test func `a body that is announced too large is answered also where its client sends all of it`() throws {
+    let client = try rig.connect()
+    try client.send("POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 10000000\r\n\r\n")
+    try client.send([UInt8](repeating: 7, count: 10_000_000))
+    #expect(try client.answer().status == 413)
+    #expect(try client.isAtEnd())
+  }
+
+  @Test(arguments: [17, 16 * 10])
+  func `a body that turns out too large is refused, also where its client sends all of it`(
+    pieces: Int
+  ) throws {
     let client = try rig.connect()
     try client.send("POST /echo HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n")
     let piece = "10000\r\n" + String(repeating: "x", count: 65_536) + "\r\n"
-    for _ in 0..<17 { try client.send(piece) }
+    for _ in 0..<pieces { try client.send(piece) }
     try client.send("0\r\n\r\n")
     #expect(try client.answer().status == 413)
   }

@@ -5,8 +5,10 @@ internal import Reactor
 ///
 /// It retains itself until it has closed.
 final class LingeringClose {
-  /// Limits for the input that it drains, and for the time until the client closes.
-  private static let bytesMax = 256 << 10
+  /// Limits for the input that it drains, of which other connections wait for so much at most, and for the time until the
+  /// client closes.
+  private static let bytesMax = 16 << 20
+  private static let bytesPerTurnMax = 256 << 10
   private static let time: Duration = .seconds(2)
 
   private let transport: Transport
@@ -46,7 +48,9 @@ final class LingeringClose {
       if rest.isEmpty { transport.endSending() }
     }
     if case .failed = transport.flush() { return finish() }
+    let turnEnd = received + Self.bytesPerTurnMax
     while received < Self.bytesMax {
+      if received >= turnEnd { return reactor.soon { [self] in turn() } }
       switch transport.read(scratch.room) {
       case .moved(let count): received += count
       case .blocked:

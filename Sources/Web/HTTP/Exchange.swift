@@ -121,7 +121,7 @@ package final class Exchange {
     if bytes.isEmpty { return end() }
     let taken = take(bytes)
     left = bytes.count - taken
-    if isOver, response == nil || discardedBytes > Self.discardedBytesMax { return .NO }
+    if isOver, response == nil || discardedBytes > Self.refusedBytesMax { return .NO }
     if left > 0 {
       if !canContinue { suspend() }
       canContinue = false
@@ -191,6 +191,8 @@ package final class Exchange {
 
   /// Limit for the part of a body that is read only to be discarded, so that the connection can be used again.
   private static let discardedBytesMax = 1 << 20
+  /// The same for a body that turns out too large: the library sends no response before it has read all.
+  private static let refusedBytesMax = 16 << 20
 
   private func read(_ reading: Reading, _ bytesMax: Int) {
     if isOver || response != nil { return }
