@@ -155,10 +155,8 @@ import Testing
     #expect(try client.isAtEnd())
   }
 
-  @Test(arguments: [17, 16 * 10])
-  func `a body that turns out too large is refused, also where its client sends all of it`(
-    pieces: Int
-  ) throws {
+  @Test(arguments: [17, 160])
+  func `a body that turns out too large is refused`(pieces: Int) throws {
     let client = try rig.connect()
     try client.send("POST /echo HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n")
     let piece = "10000\r\n" + String(repeating: "x", count: 65_536) + "\r\n"
