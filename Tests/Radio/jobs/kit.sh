@@ -1,0 +1,93 @@
+# What jobs of the radio lab have in common. They run as root in the lab's machine.
+RESULT=0
+
+# passes NAME COMMAND…: runs the command, and says how it went.
+passes() {
+  local name=$1
+  shift
+  if "$@"; then echo "PASS $name"; else
+    echo "FAIL $name"
+    RESULT=1
+  fi
+}
+
+uptime_seconds() { cut -d. -f1 /proc/uptime; }
+
+say() { echo "[$(cut -d' ' -f1 /proc/uptime)] $*"; }
+
+# eventually SECONDS COMMAND…: whether the command succeeds within that time; it is tried every 0.1 s.
+eventually() {
+  local deadline=$(($(uptime_seconds) + $1))
+  shift
+  while [ "$(uptime_seconds)" -le "$deadline" ]; do
+    "$@" >/dev/null 2>&1 && return 0
+    sleep 0.1
+  done
+  echo "not within its time: $*"
+  return 1
+}
+
+# host NAME RADIO: a host with a network, a /run and a /tmp of its own, and one of the radios.
+host() {
+  ip netns add "$1"
+  # shellcheck disable=SC2016
+  ip netns exec "$1" unshare -m sh -c '
+    mount --make-rprivate / && mount -t tmpfs run /run && mount -t tmpfs tmp /tmp && mkdir -p /run/dbus /run/avahi-daemon
+    ip link set lo up && : >/run/up && exec sleep 100000' &
+  eval "HOST_$1=$!"
+  eventually 10 on "$1" test -f /run/up
+  iw phy "$(cat "/sys/class/net/$2/phy80211/name")" set netns "$(eval echo "\$HOST_$1")"
+}
+
+# on HOST COMMAND…
+on() {
+  local process
+  process=$(eval echo "\$HOST_$1")
+  shift
+  nsenter -t "$process" -m -n "$@"
+}
+
+radios() {
+  modprobe -a ccm cmac gcm cfg80211 mac80211
+  modprobe mac80211_hwsim "radios=$1"
+  eventually 10 test -d "/sys/class/net/wlan$(($1 - 1))"
+}
+
+# discovery HOST INTERFACE: the host's own D-Bus and Avahi.
+discovery() {
+  printf '[server]\nhost-name=%s\nallow-interfaces=%s\nratelimit-interval-usec=1000000\nratelimit-burst=1000\n' "$1" "$2" \
+    >"/tmp/avahi-$1.conf"
+  printf '[publish]\npublish-workstation=no\n[rlimits]\n' >>"/tmp/avahi-$1.conf"
+  on "$1" sh -c 'cat >/tmp/avahi.conf' <"/tmp/avahi-$1.conf"
+  on "$1" dbus-daemon --system --print-pid=3 3>"/tmp/dbus-$1.pid" --nopidfile
+  on "$1" sh -c 'cat >/run/dbus/pid' <"/tmp/dbus-$1.pid"
+  eventually 10 on "$1" test -S /run/dbus/system_bus_socket
+  on "$1" sh -c 'avahi-daemon --no-drop-root --no-chroot --no-rlimits -f /tmp/avahi.conf >/tmp/avahi.log 2>&1 &'
+  eventually 20 on "$1" test -S /run/avahi-daemon/socket
+}
+
+# silence HOST: ends its D-Bus and its Avahi.
+silence() {
+  on "$1" sh -c 'kill "$(cat /run/avahi-daemon/pid)" && kill "$(cat /run/dbus/pid)"'
+  eventually 10 on "$1" sh -c '! test -e /run/avahi-daemon/pid'
+  on "$1" rm -f /run/dbus/system_bus_socket /run/dbus/pid
+}
+
+# meet NAME: Bert, on the host B, is found, invited and sent a message and a file by Anna, on the host A.
+meet() {
+  on B sh -c "mkdir -p /tmp/$1 && exec /share/vicinity receive radio --accept --once --name Bert --keys ephemeral --json \
+    --to-folder /tmp/$1 >/tmp/$1.said 2>&1" &
+  local receiver=$! before
+  eventually 30 on B grep -q '"event":"started"' "/tmp/$1.said"
+  on A dd if=/dev/urandom of=/tmp/photo bs=1M count=4 2>/dev/null
+  before=$(cut -d' ' -f1 /proc/uptime)
+  passes "$1: a peer is found, invited, and takes a message and a file" \
+    on A timeout 90 /share/vicinity send radio Bert --message 'Soup is ready' --file /tmp/photo --keys ephemeral
+  say "$1: from the start of the program to its end since $before"
+  wait "$receiver"
+  passes "$1: the message is there" on B grep -q 'Soup is ready' "/tmp/$1.said"
+  passes "$1: the file is the same" \
+    test "$(on A sh -c 'sha256sum </tmp/photo')" = "$(on B sh -c "sha256sum <'/tmp/$1/photo'")"
+}
+
+finish() { exit "$RESULT"; }
