@@ -99,8 +99,8 @@ export class Vicinity extends Emitter<{ state: GatewayState }> {
   pair(code: string, options?: { name?: string, cookie?: boolean }): Promise<PairedClient>
   deleteSelf(): Promise<void>
 
-  /** This client's peer of that name: the one that it has, or a new one. */
-  peer(options: { name: string, lifetime?: 'stored' | 'connection' }): Promise<Peer>
+  /** This client's peer of that name: the one that it has, or a new one; always a new one if `reuse` is false. */
+  peer(options: { name: string, lifetime?: 'stored' | 'connection', reuse?: boolean }): Promise<Peer>
   /** A session that one of this client's peers is in; from a `position` of before on. */
   session(id: string, options?: { since?: string }): Promise<Session>
 
