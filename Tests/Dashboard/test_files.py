@@ -34,7 +34,7 @@ class Files(Stage):
 
     @staticmethod
     def card(page, name):
-        return page.locator(".withfile").filter(has_text=name)
+        return page.locator(".scroller .fileline").filter(has_text=name)
 
     def saved(self, page, name):
         with page.expect_download() as download:
@@ -152,15 +152,79 @@ class Files(Stage):
         # Elsewhere it is chosen again; another file is no part of it.
         self.ada.reload()
         expect(card).to_contain_text("Choose the file again")
-        card.locator("input[type=file]").set_input_files(self.file("other.bin", b"other"))
-        expect(self.ada.get_by_role("alert").filter(has_text="another file")).to_be_visible()
+        for name, other in (("other.bin", b"other"), ("slow.bin", os.urandom(len(content)))):
+            card.locator("input[type=file]").set_input_files(self.file(name, other))
+            alert = self.ada.get_by_role("alert").filter(has_text="another file")
+            expect(alert).to_be_visible()
+            alert.get_by_role("button", name="Close").click()
+        self.file("slow.bin", content)
         before = len(sent)
         card.locator("input[type=file]").set_input_files(path)
         self.card(self.ben, "slow.bin").get_by_role("button", name="Accept").click()
         expect(self.card(self.ben, "slow.bin").get_by_role("link", name="Save")).to_be_visible()
         self.assertGreater(sent[before], 0)
+        expect(self.card(self.ada, "slow.bin")).to_have_count(1)
         self.assertEqual(content, self.saved(self.ben, "slow.bin")[1])
         # Both are in the list of files.
         self.ben.get_by_role("button", name="1 file").click()
         expect(self.ben.locator(".files .withfile")).to_have_count(1)
         self.picture(self.ben, "files-phone")
+
+    def test_file_that_is_sent_once_more_after_a_reload_goes_on_as_the_same(self):
+        path = self.file("again.bin", os.urandom(6_000_000))
+        held = []
+        self.ada.route("**/content", lambda route: held.append(route) if held or int(
+            route.request.headers.get("upload-offset", 0)) > 0 else route.continue_())
+        choose = self.ada.locator(".composer input[type=file]")
+        choose.set_input_files(path)
+        self.ada.wait_for_function("() => document.querySelector('.withfile progress')?.value > 0")
+        self.ada.unroute("**/content")
+        self.ada.reload()
+        expect(self.card(self.ada, "again.bin")).to_contain_text("Choose the file again")
+        choose.set_input_files(path)
+        self.card(self.ben, "again.bin").get_by_role("button", name="Accept").click()
+        expect(self.card(self.ada, "again.bin")).to_contain_text("received")
+        expect(self.ada.locator(".fileline")).to_have_count(1)
+
+    def test_files_that_are_sent_at_once_are_one_card_and_are_accepted_together(self):
+        names = ["plan.pdf", "list.txt", "dot.png"]
+        contents = [os.urandom(200_000), b"milk", PNG]
+        self.ada.locator(".composer input[type=file]").set_input_files(
+            [self.file(name, content) for name, content in zip(names, contents)])
+        card = self.ben.locator(".scroller .withfile")
+        expect(card.locator(".fileline")).to_have_count(3)
+        expect(card).to_have_count(1)
+        self.picture(self.ben, "files-at-once-phone")
+        card.get_by_role("button", name="Accept all").click()
+        expect(card.get_by_role("link", name="Save")).to_have_count(3)
+        expect(card.get_by_role("button", name="Accept all")).to_be_hidden()
+        expect(card.locator("img")).to_be_visible()
+        own = self.ada.locator(".scroller .withfile")
+        expect(own).to_have_count(1)
+        expect(own.locator(".hint", has_text="received")).to_have_count(3)
+        expect(own.locator("strong")).to_have_text(names)
+        self.picture(self.ada, "files-at-once")
+        self.picture(self.ben, "files-at-once-saved-phone")
+
+
+class FilesForSeveral(Stage):
+    def test_file_for_several_people_is_one_card_that_says_who_has_it(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben, cleo = self.enter(self.gateways[1], "Ben"), self.enter(self.gateways[1], "Cleo")
+        self.meet(ada, "Ada", ben, "Ben")
+        self.invite(ada, "Cleo")
+        self.answer(cleo, "Accept")
+        self.turn(ada, "Session")
+        expect(ada.locator(".roomhead")).to_contain_text("2 people connected")
+        ada.locator(".composer input[type=file]").set_input_files(
+            [{"name": "plan.pdf", "mimeType": "application/pdf", "buffer": b"a plan"}])
+        line = ada.locator(".fileline")
+        expect(line).to_contain_text("received by 0 of 2")
+        expect(line).to_have_count(1)
+        expect(ada.locator(".withfile .who")).to_have_text("You to Ben and Cleo")
+        for page, how in ((ben, "Accept"), (cleo, "Decline")):
+            self.turn(page, "Session")
+            page.locator(".fileline").get_by_role("button", name=how).click()
+        expect(line).to_contain_text("received by 1 of 2")
+        expect(line).to_contain_text("not received by Cleo")
+        self.picture(ada, "file-for-two")

@@ -30,7 +30,7 @@ class History(Stage):
             })))
           }
         }""", MESSAGE_COUNT)
-        ada.wait_for_function("() => document.querySelectorAll('.message').length > 80", timeout=60_000)
+        ada.wait_for_function("() => document.querySelectorAll('.message').length > 20", timeout=60_000)
         expect(ada.locator(".log > *")).not_to_have_count(0)
         ada.reload()
         last = ada.locator(".message .text").last

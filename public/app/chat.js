@@ -1,12 +1,13 @@
 // A session: what was said and sent in it, and saying more.
 
 import { makeComposer } from './composer.js'
-import { h, icon, say, set, show } from './dom.js'
-import { fileCard } from './file-card.js'
+import { h, icon, say, set, show, whenChanged } from './dom.js'
+import { filesCard } from './file-card.js'
 import { down as downArrow } from './icons.js'
 import { belongs, message, note } from './messages.js'
 import { sessionHead } from './session-head.js'
 import { t } from './texts.js'
+import { names } from './words.js'
 import { virtualList } from './virtual-list.js'
 
 /** Whoever is this near to the end, in pixels, reads on by itself. */
@@ -22,22 +23,26 @@ export function chat(home) {
   const empty = h('div', { class: 'empty roomy' })
   const scroller = h('div', { class: 'scroller', tabindex: 0, role: 'group', 'aria-label': t('chat.log'), onscroll: moved }, log, empty)
   const entries = virtualList(scroller, log, {
-    make: (entry) => makers[entry.kind](entry), key: (entry) => entry.key, prepare,
+    make: (entry) => makers[entry.kind](entry), key: (entry) => entry.key, prepare, resized: home.changed,
   })
+  const typing = h('p', { class: 'typing hint' })
+  // The files of a card, and what is on its way, may change while the timeline stays as it is.
+  const drawLog = whenChanged((room) => entries.draw(room?.timeline ?? [], isAtEnd))
   const down = h('button', { class: 'down', hidden: true, onclick: toEnd, 'aria-label': t('chat.latest') }, icon(downArrow))
   const composer = makeComposer(home, { sent: () => { isAtEnd = true }, sendFiles })
   const element = h('section', {
     class: 'chat', 'aria-label': t('session.title'),
     ondragover: (event) => drag(event, true), ondragleave: (event) => drag(event, false), ondrop: drop,
-  }, head.element, scroller, down, composer.element, h('div', { class: 'dropzone' }, t('chat.drop')))
+  }, head.element, scroller, down, typing, composer.element, h('div', { class: 'dropzone' }, t('chat.drop')))
   const makers = {
-    message: (entry) => message(drawnRoom, entry), file: (entry) => fileCard(home, drawnRoom, entry), note,
+    message: (entry) => message(drawnRoom, entry), files: (entry) => filesCard(home, drawnRoom, entry), note: (entry) => note(drawnRoom, entry),
   }
 
   function prepare(drawn, before) {
     const peopleCount = drawnRoom?.people.length ?? 0
+    const isOnline = home.gateway.state === 'online'
     return drawn.map((entry, place) => (
-      { ...entry, source: entry, peopleCount, isFirst: !belongs(entry, drawn[place - 1] ?? before) }))
+      { ...entry, source: entry, peopleCount, isOnline, isFirst: !belongs(entry, drawn[place - 1] ?? before) }))
   }
 
   const distance = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight
@@ -48,7 +53,9 @@ export function chat(home) {
   }
 
   function moved() {
+    const wasAtEnd = isAtEnd
     isAtEnd = distance() < endDistanceMax
+    if (isAtEnd !== wasAtEnd) home.changed()
     if (isMoving) return
     isMoving = true
     requestAnimationFrame(() => {
@@ -64,18 +71,19 @@ export function chat(home) {
       isAtEnd = true
       drawnRoom = room
     }
+    // What is about to be drawn at the end is seen.
+    if (room && entries.isShown && !document.hidden && isAtEnd) room.see()
     head.update()
     composer.update(room)
     const all = room?.timeline ?? []
     show(empty, all.length === 0)
     say(empty, advice(room))
-    // A hidden chat is drawn when it is shown.
-    if (element.offsetParent === null) return
+    const writers = room?.typing ?? []
+    say(typing, writers.length ? t('typing', { names: names(writers), count: writers.length }) : '')
     // Older entries that are drawn on the way up are no news.
     set(log, 'aria-live', isAtEnd ? 'polite' : 'off')
-    entries.draw(all, isAtEnd)
+    drawLog(room, room?.version, room?.people, home.gateway.state, home.transfers.version, isAtEnd, entries.size)
     show(down, !isAtEnd)
-    if (room && !document.hidden && isAtEnd) room.see()
   }
 
   function advice(room) {
@@ -93,7 +101,7 @@ export function chat(home) {
     const { room } = home
     const members = room.connected.filter((member) => !room.recipient || member.peer === room.recipient)
     isAtEnd = true
-    home.transfers.send(room, files, members)
+    home.attempt(() => home.transfers.send(room, files, members))
   }
 
   function drag(event, isOver) {

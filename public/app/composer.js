@@ -28,9 +28,11 @@ export function makeComposer(home, { sent, sendFiles }) {
   } })
   const element = h('form', { class: 'composer', onsubmit: submit }, attach, files, to, text, send)
   let choices = ''
+  let offered = null
 
   function typed() {
     home.room.draft = text.value
+    if (text.value !== '') home.room.tellTyping()
     send.disabled = text.value.trim() === ''
   }
 
@@ -58,7 +60,8 @@ export function makeComposer(home, { sent, sendFiles }) {
       if (!room) return
       const people = room.connected
       if (room.recipient && !people.some((member) => member.peer === room.recipient)) room.recipient = null
-      const wanted = JSON.stringify([room.id, people.map((member) => [member.peer, member.displayName])])
+      const wanted = people === offered ? choices : JSON.stringify(people.map((member) => [member.peer, member.displayName]))
+      offered = people
       if (wanted !== choices) {
         choices = wanted
         to.replaceChildren(h('option', { value: '' }, t('message.toAll')),

@@ -41,6 +41,16 @@ export function show(element, isShown) {
   if (element.hidden === isShown) element.hidden = !isShown
 }
 
+/** A function that does the work only where one of its values is another one than in the call before. */
+export function whenChanged(work) {
+  let before = null
+  return (...values) => {
+    if (before?.length === values.length && values.every((value, place) => Object.is(value, before[place]))) return
+    before = values
+    work(...values)
+  }
+}
+
 /**
  * Keeps one part for each item in the element, in the items' order. `make(item)` gives a part: its `element`, and
  * where it changes, `update(item)`. What stays is not moved, and so keeps its focus.

@@ -16,6 +16,7 @@ export class Home {
   #isUnsettled = false
   #settling = null
   #closed = false
+  #followed = new Set()
   #rooms = new Map()
   /** Sessions that this page has made, until they are in the list. */
   #made = new Set()
@@ -56,6 +57,8 @@ export class Home {
 
   close() {
     this.#closed = true
+    for (const room of this.#rooms.values()) room.close()
+    for (const collection of this.#followed) collection.close()
     removeEventListener('pagehide', this.#hidden)
     this.gateway.removeEventListener('state', this.#stateChanged)
   }
@@ -70,6 +73,7 @@ export class Home {
 
   follow(path, then) {
     const collection = this.gateway.follow(path)
+    this.#followed.add(collection)
     collection.onchange = () => {
       then?.()
       this.changed()
@@ -149,7 +153,7 @@ export class Home {
 
   async #settlePeer() {
     if (this.peers.get(this.peerID)) return
-    const own = this.peers.items.find((peer) => !peer.isGateway && peer.displayName === this.name)
+    const own = this.peers.items.find((peer) => !peer.isGateway && peer.lifetime === 'stored' && peer.displayName === this.name)
     const peer = own ?? await this.gateway.post('/v1/peers', { displayName: this.name })
     this.peerID = peer.id
     keep({ peer: peer.id })
@@ -205,6 +209,7 @@ export class Home {
     const path = browser && `/v1/browsers/${browser}/found`
     if (this.found?.path === path && this.found?.state !== 'ended') return
     this.found?.close()
+    this.#followed.delete(this.found)
     this.found = path ? this.follow(path) : null
   }
 

@@ -1,6 +1,6 @@
 // The page: it joins the gateway, or shows what there is.
 
-import { LiveClient } from '../client/live-client.js'
+import { StoredClient } from '../client/stored-client.js'
 import { guestPage } from './guest.js'
 import { Home } from './home.js'
 import { join, takeCode } from './join.js'
@@ -8,7 +8,7 @@ import { keep, settings } from './settings.js'
 import { shell } from './shell.js'
 import { useLanguage } from './texts.js'
 
-const gateway = new LiveClient(new URL('.', document.baseURI).href, { csrf: settings().csrf })
+const gateway = new StoredClient(new URL('.', document.baseURI).href, { csrf: settings().csrf })
 /** A code that came with the address, until it is spent. */
 let invited = takeCode()
 let shown = null
@@ -32,27 +32,38 @@ async function speak(language) {
   put(make)
 }
 
-/** All changes of one moment are drawn once, and drawing takes a fifth of the time at most, however many there are. */
+/** All changes of one moment are drawn once, and frames take a fifth of the time at most, however many changes there are. */
 const idleShare = 4
-let isDrawn = true
+let isWanted = false
+let isDrawing = false
 let drawnUntil = 0
 function changed() {
-  if (!isDrawn) return
-  isDrawn = false
+  if (isWanted) return
+  isWanted = true
+  if (!isDrawing) plan()
+}
+
+function plan() {
   const pause = drawnUntil - performance.now()
   if (pause > 0) setTimeout(() => requestAnimationFrame(draw), pause)
   else requestAnimationFrame(draw)
 }
 
 function draw() {
-  isDrawn = true
+  isWanted = false
+  isDrawing = true
   const start = performance.now()
   shown?.update?.()
-  const end = performance.now()
-  drawnUntil = end + idleShare * (end - start)
+  // After the browser has laid out and painted it.
+  setTimeout(() => {
+    const end = performance.now()
+    drawnUntil = end + idleShare * (end - start)
+    isDrawing = false
+    if (isWanted) plan()
+  })
 }
 // A hidden page draws nothing by itself, and its title should still say what is new.
-setInterval(() => shown?.update?.(), 1000)
+setInterval(() => (document.hidden ? shown?.update?.() : changed()), 1000)
 
 async function start() {
   home?.close()

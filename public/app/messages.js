@@ -17,20 +17,16 @@ export function belongs(entry, before) {
 
 const stamp = (at) => h('time', { datetime: at, title: dateAndTime(at) }, time(at))
 
-export function note({ text, at }) {
-  return { element: h('div', { class: 'happening' }, h('span', {}, text), stamp(at)) }
+export function note(room, { event, at }) {
+  return { element: h('div', { class: 'happening' }, h('span', {}, room.happening(event)), stamp(at)) }
 }
 
 export function message(room, { key, isMine, at }) {
   const who = h('span', { class: 'who' })
   const text = h('p', { class: 'text' })
-  const mark = h('span', { class: 'delivery', role: 'img', 'aria-label': t('message.delivered'), title: t('message.delivered') }, icon(delivered))
-  const state = h('span', { class: 'sending' })
-  const again = h('button', { class: 'link', onclick: () => room.again(key) }, t('message.again'))
-  const discard = h('button', { class: 'link', onclick: () => room.discard(key) }, t('message.discard'))
+  const fate = isMine ? fateOf(room, key) : null
   const element = h('div', { class: `message ${isMine ? 'mine' : ''}` },
-    h('p', { class: 'byline' }, who, stamp(at)),
-    h('div', { class: 'said' }, isMine && mark, text), h('p', { class: 'fate' }, state, again, discard))
+    h('p', { class: 'byline' }, who, stamp(at)), h('div', { class: 'said' }, fate?.mark, text), fate?.element)
   let shown = null
   /** What it was drawn for: most messages stay as they are. */
   let drawn = {}
@@ -38,21 +34,39 @@ export function message(room, { key, isMine, at }) {
   return {
     element,
     update(message) {
-      const { source, isFirst, peopleCount } = message
-      if (source === drawn.source && isFirst === drawn.isFirst && peopleCount === drawn.peopleCount) return
+      const { source, isFirst, peopleCount, isOnline } = message
+      const isSame = source === drawn.source && isFirst === drawn.isFirst && peopleCount === drawn.peopleCount
+      if (isSame && (message.isSent || isOnline === drawn.isOnline)) return
       drawn = message
       set(element, 'data-first', message.isFirst && 'yes')
       say(who, author(room, message))
       const body = said(message)
       if (body !== shown) text.replaceChildren(...withLinks(body))
       shown = body
-      const { undelivered = 0, delivered = 0, pending = 0 } = message.delivery ?? {}
-      set(element, 'data-state', message.problem || undelivered > 0 ? 'failed' : message.isSent ? null : 'sending')
-      say(state, message.problem ? t('message.notSent', { why: sentence(message.problem) })
-        : undelivered > 0 ? t('message.undelivered', { count: undelivered }) : message.isSent ? '' : t('message.sending'))
+      set(element, 'data-state', fate?.update(message))
+    },
+  }
+}
+
+/** What became of a message of one's own. */
+function fateOf(room, key) {
+  const mark = h('span', { class: 'delivery', role: 'img', 'aria-label': t('message.delivered'), title: t('message.delivered') }, icon(delivered))
+  const state = h('span', { class: 'sending' })
+  const again = h('button', { class: 'link', onclick: () => room.again(key) }, t('message.again'))
+  const discard = h('button', { class: 'link', onclick: () => room.discard(key) }, t('message.discard'))
+  return {
+    mark,
+    element: h('p', { class: 'fate' }, state, again, discard),
+    /** In a word; null while there is nothing to say. */
+    update({ problem, isSent, isOnline, delivery }) {
+      const { undelivered = 0, delivered = 0, pending = 0 } = delivery ?? {}
       show(mark, delivered > 0 && pending + undelivered === 0)
-      show(again, Boolean(message.problem))
-      show(discard, Boolean(message.problem))
+      show(again, Boolean(problem))
+      show(discard, Boolean(problem))
+      say(state, problem ? t('message.notSent', { why: sentence(problem) })
+        : undelivered > 0 ? t('message.undelivered', { count: undelivered })
+          : isSent ? '' : t(isOnline ? 'message.sending' : 'message.waiting'))
+      return problem || undelivered > 0 ? 'failed' : isSent ? null : 'sending'
     },
   }
 }

@@ -1,7 +1,7 @@
 // The list of people nearby, with invitations to them.
 
 import { avatar } from './avatar.js'
-import { h, icon, list, say, show } from './dom.js'
+import { h, icon, list, say, show, whenChanged } from './dom.js'
 import { verified } from './icons.js'
 import { typeByDefault } from './settings.js'
 import { t } from './texts.js'
@@ -9,6 +9,7 @@ import { away, joined, time, worded } from './words.js'
 
 /** Fewer are seen at a glance. */
 const searchedMin = 8
+const byName = new Intl.Collator()
 
 /** `open` is called to go to the session. */
 export function nearby(home, open) {
@@ -28,8 +29,8 @@ export function nearby(home, open) {
     h('h2', { class: 'count' }, count), h('div', { class: 'row' }, pulse, group, look),
     search, people, empty, discovery, missed.element)
 
-  function update() {
-    const found = [...home.nearby].sort((a, b) => a.displayName.localeCompare(b.displayName))
+  const drawPeople = whenChanged(() => {
+    const found = [...home.nearby].sort((a, b) => byName.compare(a.displayName, b.displayName))
     const wanted = search.value.trim().toLowerCase()
     show(search, found.length >= searchedMin || wanted !== '')
     const shown = wanted ? found.filter((peer) => peer.displayName.toLowerCase().includes(wanted)) : found
@@ -45,6 +46,14 @@ export function nearby(home, open) {
     say(look, t(home.isLooking ? 'nearby.stop' : 'nearby.look'))
     say(empty, advice(wanted))
     missed.update()
+  })
+
+  /** Messages change nothing here. */
+  function update() {
+    const { room } = home
+    drawPeople(
+      home.found?.items, home.invitations.items, room, room?.session?.blocked.join(), home.canAct, home.isLooking, home.type,
+      home.discoveryProblem, search.value, ...home.rooms.map((one) => one.people))
   }
 
   function searching() {

@@ -1,20 +1,29 @@
 // One session of this browser's peer, with all that is said in it, in the order in which it was said.
 
 import { newID } from '../client/id.js'
+import { groupFiles } from './file-groups.js'
+import { Timeline } from './timeline.js'
 import { t } from './texts.js'
 
 const passingMax = 100
+/** Of an unreliable message that says that its sender writes; others show nothing of it. */
+const typingType = 'application/vnd.vicinity.typing'
+/** How often it is told, and how long it holds, in milliseconds. */
+const typingInterval = 3000
+const typingTime = 6000
+const happenings = ['connected', 'notConnected', 'undelivered']
 
 export class Room {
-  /** Messages that the gateway does not have yet. */
-  #unsent = new Map()
-  /** Unreliable messages, which the gateway does not keep: the last of them, as long as the page is open. */
+  #timeline = new Timeline()
+  /** Keys of unreliable messages, which the gateway does not keep: the last of them stay as long as the page is open. */
   #passing = []
-  #lastSeen = 0
-  #timeline = null
-  /** The events that are in it. */
-  #timelineEvents = null
-  #entries = new WeakMap()
+  /** Until when each peer writes. */
+  #typing = new Map()
+  #typingToldAt = -Infinity
+  #lastSeen
+  #keeping = null
+  #stops
+  #people = { of: null }
 
   constructor(home, id) {
     this.home = home
@@ -24,9 +33,12 @@ export class Room {
     this.draft = ''
     /** The peer for whom what is said is meant; null for all. */
     this.recipient = null
+    /** Its files by groups, in the order in which they were sent. */
+    this.files = []
+    this.#lastSeen = Number(sessionStorage.getItem(id) ?? 0)
     const follow = (name) => {
       const collection = home.gateway.follow(`${this.path}/${name}`)
-      collection.onchange = () => this.#changed()
+      collection.onchange = () => home.changed()
       return collection
     }
     this.members = follow('members')
@@ -35,30 +47,54 @@ export class Room {
     this.comparisons = follow('comparisons')
     this.certificates = follow('certificates')
     this.datagrams = home.gateway.datagrams(id)
-    this.datagrams.addEventListener('datagram', ({ message }) => {
-      this.#passing = [...this.#passing, message].slice(-passingMax)
-      this.#changed()
-    })
+    this.messages.on('put', ({ item }) => this.#said(item))
+    this.messages.on('del', ({ item }) => this.#timeline.delete(item.id))
+    this.resources.on('put', ({ item }) => home.transfers.update(item.id, item))
+    this.resources.on('del', ({ item }) => home.transfers.update(item.id, null))
+    this.resources.on('change', () => this.#groupFiles())
+    this.datagrams.addEventListener('datagram', ({ message }) => this.#passed(message))
+    const { outbox } = home.gateway
+    this.#stops = [
+      home.events.on('put', ({ item }) => this.#happened(item)),
+      home.events.on('del', ({ item }) => this.#timeline.delete(eventKey(item))),
+      outbox.on('change', () => this.#takeUnsent()),
+      outbox.on('sent', ({ entry }) => this.#settle(entry.id, { isSent: true })),
+      outbox.on('refused', ({ entry, problem }) => this.#settle(entry.id, { problem })),
+    ]
+    for (const event of home.events.items) this.#happened(event)
+    this.#takeUnsent()
+    addEventListener('pagehide', this.#keepSeen)
   }
 
   close() {
     const { members, messages, resources, comparisons, certificates, datagrams } = this
     for (const collection of [members, messages, resources, comparisons, certificates, datagrams]) collection.close()
+    for (const stop of this.#stops) stop()
+    removeEventListener('pagehide', this.#keepSeen)
+    clearTimeout(this.#keeping)
   }
 
-  /** One for each peer: whoever came back is a new member of the same peer. */
-  get people() {
+  // People
+
+  /** One for each peer: whoever came back is a new member of the same peer. The same array until somebody changes. */
+  get people() { return this.#peopleNow().list }
+
+  standing(peer) { return this.#peopleNow().byPeer.get(peer) }
+
+  #peopleNow() {
+    const { items } = this.members
+    if (this.#people.of === items) return this.#people
     const byPeer = new Map()
-    for (const member of this.members.items) {
+    for (const member of items) {
       const other = byPeer.get(member.peer)
       if (!other || other.state === 'notConnected' || member.state === 'connected') byPeer.set(member.peer, member)
     }
-    return [...byPeer.values()]
+    const list = [...byPeer.values()]
+    this.#people = { of: items, byPeer, list, connected: list.filter((member) => member.state === 'connected') }
+    return this.#people
   }
 
-  get connected() { return this.people.filter((member) => member.state === 'connected') }
-
-  standing(peer) { return this.people.find((member) => member.peer === peer) }
+  get connected() { return this.#peopleNow().connected }
 
   /** The names of those who are in it. */
   get present() {
@@ -67,13 +103,12 @@ export class Room {
 
   /** Those who were in it and are not any more; of some only what they said or sent is left. */
   get absent() {
-    const { people } = this
     const byPeer = new Map()
     for (const { from, displayName } of this.messages.items) {
       if (from !== this.session?.peer) byPeer.set(from, { displayName })
     }
     for (const { from, to, displayName } of this.resources.items) byPeer.set(from ?? to, { displayName })
-    for (const member of people) byPeer.set(member.peer, member)
+    for (const member of this.people) byPeer.set(member.peer, member)
     return [...byPeer.values()].filter((one) => one.state === undefined || one.state === 'notConnected')
   }
 
@@ -82,110 +117,141 @@ export class Room {
 
   // Messages
 
-  async send(text, id = newID()) {
-    const to = this.recipient ? [this.recipient] : []
-    this.#unsent.set(id, { id, body: text, to, at: new Date().toISOString(), problem: null })
-    await this.#post(id)
+  /** It waits in the outbox until the gateway has it, also while that is away, and over a reload. */
+  send(text) {
+    this.#typingToldAt = -Infinity
+    this.#post({ id: newID(), body: text, to: this.recipient ? [this.recipient] : [], at: new Date().toISOString() })
   }
 
-  again(id) { return this.#post(id) }
+  again(id) { this.#post(this.#timeline.get(id)) }
 
   discard(id) {
-    this.#unsent.delete(id)
-    this.#changed()
+    this.#timeline.delete(id)
+    this.home.gateway.outbox.discard(id)
+    this.home.changed()
   }
 
-  async #post(id) {
-    const message = this.#unsent.get(id)
-    message.problem = null
-    this.#changed()
-    try {
-      await this.home.gateway.send(this.id, message.body, { id, to: message.to })
-      message.isSent = true
-    } catch (problem) {
-      message.problem = problem
+  #post({ id, body, to, at }) {
+    this.#timeline.put(unsent({ id, body, to, at }))
+    this.home.gateway.outbox.add({ id, session: this.id, body, to, contentType: 'text/plain; charset=utf-8' })
+      .catch((problem) => this.#settle(id, { problem }))
+    this.home.changed()
+  }
+
+  /** What is in the outbox, as of before a reload. */
+  #takeUnsent() {
+    for (const entry of this.home.gateway.outbox.items) {
+      if (entry.session === this.id && !this.#timeline.get(entry.id)) this.#timeline.put(unsent(entry))
     }
-    this.#changed()
+    this.home.changed()
+  }
+
+  /** What became of a message that the list does not have yet. */
+  #settle(id, outcome) {
+    const entry = this.#timeline.get(id)
+    if (entry?.time !== Infinity) return
+    this.#timeline.put({ ...entry, ...outcome })
+    this.home.changed()
   }
 
   // What happened
 
-  /** Messages, files, and who came and went; made anew only after something has changed. */
-  get timeline() {
-    if (!this.#timeline || this.#timelineEvents !== this.home.events.items) this.#timeline = this.#makeTimeline()
-    return this.#timeline
+  /** Messages, files, and who came and went. */
+  get timeline() { return this.#timeline.entries }
+  /** Differs after each change of the timeline. */
+  get version() { return this.#timeline.version }
+
+  #said(message) {
+    this.#typing.delete(message.from)
+    this.#timeline.put({
+      ...message, kind: 'message', key: message.id, time: Date.parse(message.at), isMine: message.from === this.session?.peer, isSent: true,
+    })
   }
 
-  #makeTimeline() {
-    this.#timelineEvents = this.home.events.items
-    const entries = [...this.#happenings(), ...this.files, ...this.#said()]
-    entries.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
-    for (const message of this.#unsent.values()) {
-      if (!this.messages.get(message.id)) entries.push({ kind: 'message', key: message.id, isMine: true, ...message })
-      else if (message.isSent) this.#unsent.delete(message.id)
+  #passed(message) {
+    if (message.contentType === typingType) {
+      if (message.from !== this.session?.peer) this.#typing.set(message.from, performance.now() + typingTime)
+    } else {
+      this.#said(message)
+      this.#passing.push(message.id)
+      if (this.#passing.length > passingMax) this.#timeline.delete(this.#passing.shift())
     }
-    return entries
-  }
-
-  #changed() {
-    this.#timeline = null
     this.home.changed()
   }
 
-  #said() {
-    return [...this.messages.items, ...this.#passing].map((message) => this.#entry(message, () => ({
-      kind: 'message', key: message.id, isMine: message.from === this.session?.peer, isSent: true, ...message,
-    })))
+  #groupFiles() {
+    const before = new Set(this.files.map(({ key }) => key))
+    this.files = groupFiles(this.resources.items)
+    for (const group of this.files) {
+      before.delete(group.key)
+      this.#timeline.put(group)
+    }
+    for (const key of before) this.#timeline.delete(key)
   }
 
-  /** As entries, in the order in which they were sent. */
-  get files() {
-    return this.resources.items.map((resource) => this.#entry(resource, () => ({
-      kind: 'file', key: resource.id, at: resource.createdAt, isMine: resource.direction === 'outgoing', resource,
-    })))
+  #happened(event) {
+    if (!happenings.includes(event.event) || !event.about.startsWith(`${this.path}/members/`)) return
+    this.#timeline.put({ kind: 'note', key: eventKey(event), at: event.at, time: Date.parse(event.at), event })
   }
 
-  /** The entry of a thing that did not change is the one that it was. */
-  #entry(thing, make) {
-    let entry = this.#entries.get(thing)
-    if (!entry) this.#entries.set(thing, (entry = make()))
-    return entry
+  /** An event as a sentence. */
+  happening(event) {
+    const member = this.members.get(event.about.slice(event.about.lastIndexOf('/') + 1))
+    const isLost = event.event === 'notConnected' && event.reason !== 'left' && event.reason !== 'none'
+    const isInvitee = event.about.endsWith(`/${member?.peer}`)
+    const key = !isLost ? event.event : isInvitee ? 'didNotJoin' : 'lost'
+    return t(`happening.${key}`, { name: event.displayName, detail: member?.detail ?? event.reason ?? '' })
   }
 
-  #happenings() {
-    const place = `${this.path}/members/`
-    const told = ['connected', 'notConnected', 'undelivered']
-    return this.home.events.items.filter((one) => told.includes(one.event) && one.about.startsWith(place)).map((one) => {
-      const member = this.members.get(one.about.slice(place.length))
-      const isLost = one.event === 'notConnected' && one.reason !== 'left' && one.reason !== 'none'
-      const isInvitee = one.about.endsWith(`/${member?.peer}`)
-      const key = !isLost ? one.event : isInvitee ? 'didNotJoin' : 'lost'
-      const text = t(`happening.${key}`, { name: one.displayName, detail: member?.detail ?? one.reason ?? '' })
-      return { kind: 'note', key: `event ${one.id}`, at: one.at, text }
-    })
+  // Who writes
+
+  /** Says to others that this person writes, at most every few seconds; it may get lost. */
+  tellTyping() {
+    const now = performance.now()
+    if (now - this.#typingToldAt < typingInterval || this.connected.length === 0) return
+    this.#typingToldAt = now
+    const to = this.recipient ? [this.recipient] : []
+    this.home.gateway.send(this.id, 'typing', { to, mode: 'unreliable', contentType: typingType }).catch(() => {})
+  }
+
+  /** The names of those who write now. */
+  get typing() {
+    const now = performance.now()
+    for (const [peer, end] of this.#typing) if (end < now) this.#typing.delete(peer)
+    return [...this.#typing.keys()].map((peer) => this.standing(peer)).filter((member) => member?.state === 'connected')
+      .map((member) => member.displayName)
   }
 
   // What is new
 
   /** What others have said since it was looked at. */
   get unread() {
-    const { timeline, lastSeen } = this
+    const { entries } = this.#timeline
     let count = 0
-    for (let place = timeline.length - 1; place >= 0; place -= 1) {
-      const entry = timeline[place]
-      if (Date.parse(entry.at) <= lastSeen) break
-      if (!entry.isMine && entry.kind !== 'note') count += 1
+    for (let place = entries.length - 1; place >= 0 && entries[place].time > this.#lastSeen; place -= 1) {
+      if (!entries[place].isMine && entries[place].kind !== 'note') count += 1
     }
     return count
   }
 
-  get lastSeen() { return Math.max(this.#lastSeen, Number(sessionStorage.getItem(this.id) ?? 0)) }
+  #keepSeen = () => {
+    clearTimeout(this.#keeping)
+    this.#keeping = null
+    sessionStorage.setItem(this.id, this.#lastSeen)
+  }
 
   see() {
-    const last = this.timeline.findLast((entry) => entry.kind !== 'note')
-    const at = last ? Date.parse(last.at) : 0
-    if (at <= this.lastSeen) return
-    this.#lastSeen = at
-    sessionStorage.setItem(this.id, at)
+    const time = this.#timeline.entries.findLast((entry) => entry.kind !== 'note' && entry.time !== Infinity)?.time ?? 0
+    if (time <= this.#lastSeen) return
+    this.#lastSeen = time
+    // While messages rush by, once a second is enough.
+    this.#keeping ??= setTimeout(() => this.#keepSeen(), keepInterval)
   }
 }
+
+const keepInterval = 1000
+const eventKey = ({ id }) => `event ${id}`
+
+/** The entry of a message that the gateway does not have yet. */
+const unsent = ({ id, body, to, at }) =>
+  ({ kind: 'message', key: id, id, body, to, at, time: Infinity, isMine: true, isSent: false, problem: null })

@@ -1,12 +1,12 @@
 // The files of a session, the latest first.
 
 import { h, list } from './dom.js'
-import { fileCard } from './file-card.js'
+import { filesCard } from './file-card.js'
 
 export function sessionFiles(home) {
   let drawnRoom = null
   const element = h('div', { id: 'files', class: 'panel files', hidden: true })
-  const draw = list(element, (entry) => fileCard(home, drawnRoom, entry), (entry) => entry.key)
+  const draw = list(element, (entry) => filesCard(home, drawnRoom, entry), (entry) => entry.key)
   return {
     element,
     update(room) {

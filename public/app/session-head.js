@@ -1,12 +1,12 @@
 // Whose session it is, who is in it, and which other sessions there are.
 
 import { avatar } from './avatar.js'
-import { h, icon, list, say, set, show } from './dom.js'
+import { h, icon, list, say, set, show, whenChanged } from './dom.js'
 import { verified } from './icons.js'
 import { ask } from './question.js'
 import { sessionFiles } from './session-files.js'
 import { t } from './texts.js'
-import { memberState, names } from './words.js'
+import { away, memberState, names } from './words.js'
 
 /** Who is in it; where nobody is any more, who was. */
 function title(room) {
@@ -37,6 +37,16 @@ async function leave(home) {
   if (answer) await home.attempt(() => home.leave(room, title(room)))
 }
 
+/** How many are connected, and who of them does not look. */
+function whoIsThere(room) {
+  const { connected } = room
+  if (connected.length === 0) return t('session.empty')
+  const absent = connected.filter((member) => member.awaySince)
+  const [only] = absent
+  const whoIsAway = absent.length === 0 ? '' : connected.length === 1 ? away(only.awaySince) : t('session.away', { count: absent.length })
+  return [t('session.connected', { count: connected.length }), whoIsAway].filter(Boolean).join(' · ')
+}
+
 export function sessionHead(home) {
   const rooms = h('div', { class: 'rooms', role: 'tablist', 'aria-label': t('sessions.title') })
   const drawRooms = list(rooms, tab)
@@ -58,7 +68,11 @@ export function sessionHead(home) {
   const drawMembers = list(members, (one) => member(home, one))
   const none = h('p', { class: 'empty' }, t('members.none'))
   const locked = h('input', {
-    type: 'checkbox', onchange: () => home.attempt(() => home.gateway.patch(home.room.path, { locked: locked.checked })),
+    type: 'checkbox', onchange: async () => {
+      const { room } = home
+      const answer = await home.attempt(() => home.gateway.patch(room.path, { locked: locked.checked }))
+      if (answer === null) locked.checked = room.session.locked
+    },
   })
   const lock = h('label', { class: 'check' }, locked, t('session.lock'))
   const more = h('div', { class: 'row wrap end' }, lock, h('span', { class: 'grow' }),
@@ -68,7 +82,14 @@ export function sessionHead(home) {
   const element = h('header', { class: 'roomhead' }, rooms,
     h('div', { class: 'row' }, h('div', { class: 'grow stack' }, heading, count), foldFiles, fold), panel, files.element)
 
+  /** Messages change nothing here, but in sessions whose members are known by them alone. */
   function update() {
+    const { rooms, room } = home
+    const seen = rooms.flatMap((one) => [one, one.people, one.present.length > 0 || one.messages.items, one.unread])
+    drawHead(home.canAct, opened, room?.session, room?.isUsed, room?.resources.items, room?.comparisons.items, home.transfers.version, room, ...seen)
+  }
+
+  const drawHead = whenChanged(() => {
     const { room } = home
     show(rooms, home.rooms.length > 1)
     drawRooms(home.rooms)
@@ -83,21 +104,19 @@ export function sessionHead(home) {
       set(button, 'aria-expanded', String(opened === name))
     }
     if (!room) return
-    const fileCount = room.resources.items.length
+    const fileCount = room.files.reduce((sum, group) => sum + group.files.length, 0)
     if (fileCount === 0 && opened === 'files') opened = null
     show(foldFiles, fileCount > 0)
     say(foldFiles, t('count.files', { count: fileCount }))
     files.update(room)
     say(heading, title(room))
-    const there = room.connected.length
-    const state = there === 0 ? t('session.empty') : t('session.connected', { count: there })
-    say(count, [state, room.session.adhoc && t('session.open'), room.session.locked && t('session.locked')]
+    say(count, [whoIsThere(room), room.session.adhoc && t('session.open'), room.session.locked && t('session.locked')]
       .filter(Boolean).join(' · '))
     drawMembers(room.people)
     show(none, room.people.length === 0)
     show(more, home.canAct)
     locked.checked = room.session.locked
-  }
+  })
 
   return { element, update }
 

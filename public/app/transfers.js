@@ -3,66 +3,100 @@
 import { t } from './texts.js'
 
 export class Transfers {
+  /** Resources whose content is here, by their ids. */
   #uploads = new Map()
   #previews = new Map()
+  /** The part of the client that uploads: the first view goes without. */
+  #parts = null
+  #loaded
 
   constructor(home) {
     this.home = home
+    this.#loaded = import('../client/resource.js').then((parts) => { this.#parts = parts })
+    this.#loaded.catch(() => {})
+    /** Differs after each change. */
+    this.version = 0
   }
 
-  /** The upload of a resource, where it is this page's: its `sent` bytes may be ahead of what the gateway tells. */
-  upload(id) { return this.#uploads.get(id) }
+  /** The upload of a resource, while it is this page's: its `uploaded` bytes may be ahead of what the gateway tells. */
+  upload(id) {
+    const upload = this.#uploads.get(id)
+    return upload?.isOver ? undefined : upload
+  }
+
   preview(id) { return this.#previews.get(id) }
 
-  /** Sends each file to each of the members; one after the other, so that the first is there first. */
+  /**
+   * Sends each file to each of the members. All are offered before the first is uploaded, and so stand together; one is
+   * uploaded after the other, so that the first is there first.
+   */
   async send(room, files, members) {
+    await this.#loaded
+    const offers = []
     for (const file of files) {
-      await Promise.all(members.map((member) => this.home.attempt(() => this.#send(room, file, member))))
+      const offer = (member) => this.home.attempt(() => this.#offer(room, file, member))
+      offers.push((await Promise.all(members.map(offer))).filter(Boolean))
     }
+    for (const copies of offers) await Promise.all(copies.map((offer) => this.#upload(room, offer)))
   }
 
-  async #send(room, file, member) {
-    const resource = await this.home.gateway.post(`${room.path}/resources`, {
-      to: member.peer, name: file.name, size: file.size, contentType: file.type || 'application/octet-stream',
+  /** The same file to the same member that a reload has interrupted is no new one. */
+  async #offer(room, file, { peer }) {
+    const known = await this.#parts.interrupted(this.home.gateway, room.id, { to: peer, name: file.name, content: file })
+    const item = known?.item ?? await this.home.gateway.post(`${room.path}/resources`, {
+      to: peer, name: file.name, size: file.size, contentType: file.type || 'application/octet-stream',
     })
     if (file.type.startsWith('image/') && file.type !== 'image/svg+xml') {
-      this.#previews.set(resource.id, URL.createObjectURL(file))
+      this.#previews.set(item.id, URL.createObjectURL(file))
     }
-    await this.#upload(room, resource.id, file, 0)
+    return { item, file, digest: known?.digest }
   }
 
-  async #upload(room, id, file, offset) {
-    const upload = { file, sent: offset, stop: new AbortController(), isPaused: false }
-    this.#uploads.set(id, upload)
-    try {
-      await this.home.gateway.uploadContent(`${room.path}/resources/${id}`, file, {
-        offset, signal: upload.stop.signal,
-        onprogress: (sent) => {
-          upload.sent = sent
-          this.home.changed()
-        },
+  /** Fulfilled when the gateway has all of it, or it is paused, or over. */
+  #upload(room, { item, file, digest }) {
+    const { Resource, upload } = this.#parts
+    const resource = new Resource(this.home.gateway, room.id, item)
+    this.#uploads.set(item.id, resource)
+    // What else became of it, its state says.
+    resource.done.catch((problem) => resource.state === 'uploading' && this.home.fail(problem))
+    return new Promise((resolve) => {
+      resource.on('progress', () => {
+        if (resource.isPaused || resource.state !== 'uploading' || resource.uploaded >= file.size) resolve()
+        this.#changed()
       })
-    } catch (problem) {
-      if (!upload.isPaused) throw problem
-    } finally {
-      if (!upload.isPaused) this.#uploads.delete(id)
-      this.home.changed()
-    }
+      resource.on('end', () => {
+        if (resource.state === 'uploading') this.#uploads.delete(item.id)
+        resolve()
+        this.#changed()
+      })
+      resource[upload](file, digest)
+      this.#changed()
+    })
   }
 
-  pause(resource) {
-    const upload = this.#uploads.get(resource.id)
-    upload.isPaused = true
-    upload.stop.abort(new DOMException('paused', 'AbortError'))
+  #changed() {
+    this.version += 1
+    this.home.changed()
   }
 
-  /** Goes on from where the gateway is; with a file that was chosen again where the page has been left meanwhile. */
-  async resume(room, resource, file = this.#uploads.get(resource.id)?.file) {
-    if (file.name !== resource.name || file.size !== resource.size) {
-      throw new Error(t('file.other', { name: resource.name }))
-    }
-    const { uploaded } = await this.home.gateway.get(`${room.path}/resources/${resource.id}`)
-    await this.#upload(room, resource.id, file, uploaded)
+  /** Takes what the gateway tells of a resource; null if it is not there any more. */
+  update(id, item) { this.#uploads.get(id)?.[this.#parts.update](item) }
+
+  pause({ id }) { this.#uploads.get(id).pause() }
+
+  resume({ id }) { this.#uploads.get(id).resume() }
+
+  /** Goes on with the file that was chosen again, if it begins as the one of which a part is at the gateway. */
+  async resumeWith(room, resource, file) {
+    await this.#loaded
+    const { gateway } = this.home
+    const { id, to, name } = resource
+    const other = new Error(t('file.other', { name }))
+    if (file.name !== name || file.size !== resource.size) throw other
+    const known = await this.#parts.interrupted(gateway, room.id, { to, name, content: file })
+    if (known === null && (await gateway.storage.all('uploads')).some((record) => record.id === id)) throw other
+    // Of one that another browser began, the gateway compares the digest of the whole.
+    await this.#upload(room, { item: resource, file, digest: known?.item.id === id ? known.digest : undefined })
   }
 
   accept(room, resource) {
@@ -75,8 +109,9 @@ export class Transfers {
 
   /** Ends it where it is under way, and takes it off the list. */
   async remove(room, resource) {
-    this.#uploads.get(resource.id)?.stop.abort(new DOMException('cancelled', 'AbortError'))
-    await this.home.gateway.delete(`${room.path}/resources/${resource.id}`)
+    const upload = this.#uploads.get(resource.id)
+    if (upload && !upload.isOver) await upload.cancel()
+    else await this.home.gateway.delete(`${room.path}/resources/${resource.id}`)
     this.#uploads.delete(resource.id)
     const preview = this.#previews.get(resource.id)
     if (preview) URL.revokeObjectURL(preview)

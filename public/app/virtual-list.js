@@ -1,106 +1,152 @@
 // A list of many entries of which only those around the window are elements: the others are room above and below.
+//
+// Drawing writes, and asks the browser for no measure; the browser says when it has laid out what was drawn, and all that is
+// drawn is measured then, once, in the same frame.
 
 import { list } from './dom.js'
 
-/** More than a screen on each side, at the least height of an entry. */
-const drawnMax = 90
+const drawnMin = 30
+const drawnMax = 150
 /** Of an entry that was not drawn yet, until some were. */
 const heightByDefault = 48
 
 /**
  * Keeps the parts of the entries near the window of `scroller` in `element`, as `list` does. `draw(entries, isAtEnd)` stays
- * at the end, or where the reader is: what comes or goes elsewhere moves nothing. `prepare(drawn, before)` makes of the drawn entries, and the one
- * before them, what their parts are updated with.
+ * at the end, or where the reader is: what comes or goes elsewhere moves nothing. `prepare(drawn, before)` makes of the drawn
+ * entries, and the one before them, what their parts are updated with. `resized` is called when the window has another size.
  */
-export function virtualList(scroller, element, { make, key, prepare }) {
+export function virtualList(scroller, element, { make, key, prepare, resized }) {
   const drawParts = list(element, make, key)
-  /** In pixels, by key, of those that were drawn at this width. */
+  /** In pixels, by key, of those that were drawn. */
   const heights = new Map()
-  let width = 0
-  let measured = 0
+  let sum = 0
+  /** Of the window; nothing is drawn while it has none. */
+  let [width, height] = [0, 0]
+  /** At which the heights were measured. */
+  let measuredWidth = 0
   let entries = []
+  let drawn = []
   let start = 0
+  let roomAbove = 0
+  /** Whether `roomAbove` is made of heights that are not known any more. */
+  let isStale = false
+  let roomBelow = 0
+  let isAtEnd = true
 
-  const estimate = () => (heights.size ? measured / heights.size : heightByDefault)
+  const typical = () => (heights.size ? sum / heights.size : heightByDefault)
+  const heightOf = (entry, otherwise) => heights.get(key(entry)) ?? otherwise
 
-  function remember(name, height) {
-    measured += height - (heights.get(name) ?? 0)
-    heights.set(name, height)
+  function forget() {
+    heights.clear()
+    sum = 0
+    isStale = true
   }
 
   /** Each drawn element reaches to the beginning of the next one. */
   function measure() {
-    const drawn = element.children
-    const end = element.clientHeight - parseFloat(getComputedStyle(element).paddingBlockEnd)
-    for (let place = 0; place < drawn.length; place += 1) {
-      const next = drawn[place + 1]?.offsetTop ?? element.offsetTop + end
-      remember(key(entries[start + place]), next - drawn[place].offsetTop)
-    }
+    const elements = element.children
+    if (elements.length !== drawn.length || drawn.length === 0) return
+    const tops = Array.from(elements, (one) => one.offsetTop)
+    tops.push(element.offsetTop + element.clientHeight - roomBelow)
+    drawn.forEach((entry, place) => {
+      const name = key(entry)
+      const now = tops[place + 1] - tops[place]
+      const before = heights.get(name)
+      if (now === before) return
+      sum += now - (before ?? 0)
+      heights.set(name, now)
+    })
+    // Of entries that are gone nobody asks any more.
+    if (heights.size > 2 * entries.length + drawnMax) forget()
   }
+
+  const observer = new ResizeObserver((changes) => {
+    for (const { target, contentRect } of changes) {
+      if (target !== scroller || (contentRect.width === width && contentRect.height === height)) continue
+      ;({ width, height } = contentRect)
+      if (height === 0) continue
+      if (width !== measuredWidth) forget()
+      measuredWidth = width
+      resized()
+    }
+    if (height === 0) return
+    if (isAtEnd) scroller.scrollTop = scroller.scrollHeight
+    measure()
+  })
+  observer.observe(scroller)
+  observer.observe(element, { box: 'border-box' })
 
   /** The first drawn entry that reaches into the window, and how far below its upper edge it begins. */
   function anchor() {
     const top = scroller.getBoundingClientRect().top
-    for (let place = 0; place < element.children.length; place += 1) {
-      const box = element.children[place].getBoundingClientRect()
-      if (box.bottom > top) return { name: key(entries[start + place]), offset: box.top - top }
+    for (const [place, one] of [...element.children].entries()) {
+      const box = one.getBoundingClientRect()
+      if (box.bottom > top) return { name: key(drawn[place]), offset: box.top - top }
     }
     return null
   }
 
-  /** The first entry to draw so that what is at `scrollTop` lies in the middle of the drawn ones. */
-  function firstFor(scrollTop) {
-    let [place, sum] = [0, 0]
-    const typical = estimate()
+  /** The first entry to draw so that what is at `scrollTop` lies in the middle of `count` drawn ones. */
+  function firstFor(scrollTop, visible, count) {
+    let [place, above] = [0, 0]
+    const otherwise = typical()
     while (place < entries.length - 1) {
-      const height = heights.get(key(entries[place])) ?? typical
-      if (sum + height > scrollTop) break
-      sum += height
+      above += heightOf(entries[place], otherwise)
+      if (above > scrollTop) break
       place += 1
     }
-    const visible = Math.ceil(scroller.clientHeight / typical)
-    return Math.max(0, Math.min(place - Math.floor((drawnMax - visible) / 2), entries.length - drawnMax))
+    return Math.max(0, Math.min(place - Math.floor((count - visible) / 2), entries.length - count))
   }
 
-  function place(isAtEnd, kept) {
-    start = isAtEnd ? Math.max(0, entries.length - drawnMax) : firstFor(Math.max(0, scroller.scrollTop - element.offsetTop))
-    const end = Math.min(entries.length, start + drawnMax)
-    drawParts(prepare(entries.slice(start, end), entries[start - 1]))
-    const typical = estimate()
-    const room = (from, to) => {
-      let sum = 0
-      for (let at = from; at < to; at += 1) sum += heights.get(key(entries[at])) ?? typical
-      return `${sum}px`
-    }
-    element.style.paddingBlockStart = room(0, start)
-    element.style.paddingBlockEnd = room(end, entries.length)
-    if (isAtEnd) scroller.scrollTop = scroller.scrollHeight
-    else if (kept) {
-      const index = entries.findIndex((entry) => key(entry) === kept.name) - start
-      const now = element.children[index]?.getBoundingClientRect().top
-      if (now !== undefined) scroller.scrollTop += now - scroller.getBoundingClientRect().top - kept.offset
-    }
-    measure()
+  function place(kept) {
+    const otherwise = typical()
+    const visible = Math.ceil(height / otherwise)
+    // A screen more on each side; there is none below the end.
+    const count = Math.max(drawnMin, Math.min(drawnMax, visible * (kept ? 3 : 2)))
+    const next = kept ? firstFor(Math.max(0, scroller.scrollTop - element.offsetTop), visible, count) : Math.max(0, entries.length - count)
+    // At the end, what was above still is, unless something came or went there: then another entry is where drawing began. The
+    // heights of entries that are drawn on the way up become known, and so all of them are counted anew then.
+    const isSame = !kept && !isStale && drawn.length > 0 && entries[start] !== undefined && key(entries[start]) === key(drawn[0])
+    if (!isSame || next < start) start = roomAbove = 0
+    isStale = kept !== null
+    for (; start < next; start += 1) roomAbove += heightOf(entries[start], otherwise)
+    drawn = entries.slice(start, start + count)
+    drawParts(prepare(drawn, entries[start - 1]))
+    roomBelow = 0
+    for (let at = start + count; at < entries.length; at += 1) roomBelow += heightOf(entries[at], otherwise)
+    element.style.paddingBlockStart = `${roomAbove}px`
+    element.style.paddingBlockEnd = `${roomBelow}px`
+  }
+
+  /** What the reader looks at stays where it is, whatever the room above has become. */
+  function restore({ name, offset }) {
+    const now = element.children[drawn.findIndex((entry) => key(entry) === name)]?.getBoundingClientRect().top
+    if (now !== undefined) scroller.scrollTop += now - scroller.getBoundingClientRect().top - offset
   }
 
   return {
-    draw(all, isAtEnd) {
-      if (scroller.clientWidth !== width) {
-        width = scroller.clientWidth
-        heights.clear()
-        measured = 0
-      }
-      const kept = isAtEnd ? null : anchor()
+    get isShown() { return height > 0 },
+    /** Of the window, for those who draw where it is another one. */
+    get size() { return `${width} ${height}` },
+    draw(all, staysAtEnd) {
       entries = all
-      place(isAtEnd, kept)
+      isAtEnd = staysAtEnd
+      if (height === 0) return
+      const kept = isAtEnd ? null : anchor()
+      place(kept)
+      if (!kept) return
+      restore(kept)
+      measure()
     },
     /** After the reader has moved. */
-    moved() { if (entries.length > drawnMax) place(false, anchor()) },
+    moved() {
+      isAtEnd = false
+      if (drawn.length < entries.length) this.draw(entries, false)
+    },
     clear() {
-      heights.clear()
-      measured = 0
+      forget()
       entries = []
-      start = 0
+      drawn = []
       drawParts([])
     },
   }

@@ -89,8 +89,13 @@ extension Event {
         .text("mode", message.mode == .reliable ? "reliable" : "unreliable"), .number("size", message.bytes.count),
         message.contentType.map { .text("contentType", $0) }, .bytes("text", message.bytes),
       ]
-    ) { paint in messageLines(paint.named(member, label), message.bytes) }
+    ) { paint in
+      message.contentType == typingType ? [] : messageLines(paint.named(member, label), message.bytes)
+    }
   }
+
+  /// The content type of a message that only says that its sender writes one.
+  private static let typingType = "application/vnd.vicinity.typing"
 
   /// A message that this side has sent, for people; a program knows it.
   static func sent(_ text: String, to label: String?) -> Event {
