@@ -36,6 +36,22 @@ class Entering(Stage):
         self.come_in(page, code, "  Ada ")
         expect(page.locator(".you strong")).to_have_text("Ada")
 
+    def test_name_is_suggested_from_the_device_and_written_over(self):
+        context = self.browser.new_context(user_agent="Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Mobile/15E148 Safari/604.1")
+        self.contexts.append(context)
+        page = context.new_page()
+        page.faults = []
+        page.goto(self.gateways[0].url)
+        name = page.get_by_label("Your name")
+        expect(name).to_have_value("iPhone")
+        name.click()
+        page.keyboard.type("Ada")
+        expect(name).to_have_value("Ada")
+        page.reload()
+        page.get_by_label("Pairing code").fill(self.gateways[0].new_code())
+        page.get_by_role("button", name="Join").click()
+        expect(page.locator(".you strong")).to_have_text("iPhone")
+
     def test_who_was_let_in_without_a_name_is_asked_for_one(self):
         page = self.enter(self.gateways[0], "Ada")
         self.wait_for_peer(page, "Ada")

@@ -1,5 +1,6 @@
 // Joining: a pairing code from the gateway, and a name.
 
+import { deviceName } from './device.js'
 import { h, say, set, show } from './dom.js'
 import { becomeGuest, takeWall } from './guest.js'
 import { languageChoice } from './language.js'
@@ -92,7 +93,17 @@ export function join({ gateway, about, problem, invited, done, speak }) {
     unprotected(about),
     languageChoice(speak))
   queueMicrotask(() => (code.value ? name : code).focus())
+  if (!name.value) suggest(name)
   return { element, update: () => show(error, error.textContent !== '') }
+}
+
+/** The name of the device, until somebody types; whoever does, writes over it. */
+async function suggest(input) {
+  const suggested = await deviceName()
+  if (input.value !== '' || suggested === '') return
+  input.value = suggested
+  input.addEventListener('focus', () => input.value === suggested && input.select())
+  if (document.activeElement === input) input.select()
 }
 
 function waiting() {
