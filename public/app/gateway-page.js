@@ -9,6 +9,7 @@ import { health } from './gateway-health.js'
 import { alertChoice } from './alerts.js'
 import { h } from './dom.js'
 import { languageChoice } from './language.js'
+import { licences } from './licences.js'
 import { section } from './parts.js'
 import { ask } from './question.js'
 import { t } from './texts.js'
@@ -47,7 +48,8 @@ function browser(home, speak) {
 }
 
 function madeOf() {
-  const parts = ['OpenSSL', 'SQLite', 'zlib', 'libqrencode', 'libmicrohttpd', 'D-Bus', 'Swift']
-  return h('p', { class: 'hint licences' }, t('licences.text', { parts: parts.join(', ') }), ' ',
+  return h('div', { class: 'hint licences' },
+    h('details', {}, h('summary', {}, t('licences.text')),
+      h('dl', { class: 'facts' }, licences.map(([part, licence]) => h('div', {}, h('dt', {}, part), h('dd', {}, licence))))),
     h('a', { href: 'docs' }, t('licences.docs')))
 }

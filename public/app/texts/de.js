@@ -211,7 +211,7 @@ export default {
   'leave.yes': 'Verlassen',
   'leave.yesDelete': 'Verlassen und löschen',
   'licences.docs': 'API-Dokumentation',
-  'licences.text': 'Vicinity ist freie Software unter der Apache-Lizenz 2.0. Es verwendet {parts}, jeweils unter eigener Lizenz.',
+  'licences.text': 'Vicinity ist freie Software unter der Apache-Lizenz 2.0. Es verwendet diese Teile, jeweils unter eigener Lizenz:',
   'meeting.adhoc': 'Alle',
   'meeting.adhocHint': 'Alle in der Nähe, die das auch wählen, verbinden sich sofort mit dir.',
   'meeting.ask': 'Erst fragen',

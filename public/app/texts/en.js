@@ -211,7 +211,7 @@ export default {
   'leave.yes': 'Leave',
   'leave.yesDelete': 'Leave and delete',
   'licences.docs': 'API documentation',
-  'licences.text': 'Vicinity is free software under the Apache License 2.0. It uses {parts}, each under its own licence.',
+  'licences.text': 'Vicinity is free software under the Apache License 2.0. It uses these parts, each under its own licence:',
   'meeting.adhoc': 'Everyone',
   'meeting.adhocHint': 'Everyone nearby who also chooses this connects to you at once.',
   'meeting.ask': 'Ask me first',
