@@ -1,6 +1,9 @@
 """Gateways that know each other, browsers with people in front of them, and what these do."""
 
+import functools
+import json
 import os
+import subprocess
 import unittest
 
 from playwright.sync_api import expect, sync_playwright
@@ -13,7 +16,27 @@ PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 800}
 PATIENCE_MILLISECONDS = 15_000
 
+# As a language that is written from right to left would have it.
+RIGHT_TO_LEFT = "addEventListener('DOMContentLoaded', () => { document.documentElement.dir = 'rtl' })"
+
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
+
+
+def catalogue(language):
+    """The texts of the page in a language, by their keys."""
+    path = os.path.join(ROOT, "public", "app", "texts", f"{language}.js")
+    code = f"import({json.dumps(path)}).then((all) => console.log(JSON.stringify(all.default)))"
+    node = os.environ.get("NODE", "node")
+    return json.loads(subprocess.check_output([node, "--input-type=module", "-e", code], stderr=subprocess.DEVNULL))
+
+
+@functools.cache
+def translations(language):
+    """English texts, and what they are in the language."""
+    if language == "en":
+        return {}
+    texts = catalogue(language)
+    return {text: texts[key] for key, text in catalogue("en").items() if isinstance(text, str)}
 
 
 class Stage(unittest.TestCase):
@@ -64,12 +87,15 @@ class Stage(unittest.TestCase):
 
     # Pages
 
-    def page(self, gateway, size=None, dark=False):
+    def page(self, gateway, size=None, dark=False, *, language="en-US", right_to_left=False):
         context = self.browser.new_context(
             viewport=size or DESKTOP, color_scheme="dark" if dark else "light", accept_downloads=True,
-            reduced_motion="reduce")
+            reduced_motion="reduce", locale=language)
         self.contexts.append(context)
+        if right_to_left:
+            context.add_init_script(RIGHT_TO_LEFT)
         page = context.new_page()
+        page.words = translations(language.split("-")[0])
         page.set_default_timeout(PATIENCE_MILLISECONDS)
         page.faults = []
         page.on("pageerror", lambda error: page.faults.append(str(error)))
@@ -90,11 +116,15 @@ class Stage(unittest.TestCase):
         return page
 
     @staticmethod
-    def come_in(page, code, name):
-        page.get_by_label("Pairing code").fill(code)
-        page.get_by_label("Your name").fill(name)
-        page.get_by_role("button", name="Join").click()
-        expect(page.locator(".state")).to_have_text("Online")
+    def word(page, text):
+        """An English text in the language of the page."""
+        return getattr(page, "words", {}).get(text, text)
+
+    def come_in(self, page, code, name):
+        page.get_by_label(self.word(page, "Pairing code")).fill(code)
+        page.get_by_label(self.word(page, "Your name")).fill(name)
+        page.get_by_role("button", name=self.word(page, "Join")).click()
+        expect(page.locator(".state")).to_have_text(self.word(page, "Online"))
 
     @staticmethod
     def slow_down(page, bytes_per_second):
@@ -107,10 +137,9 @@ class Stage(unittest.TestCase):
 
     # What people do
 
-    @staticmethod
-    def turn(page, way):
-        """To one of the views: Nearby, Session, Console, Gateway."""
-        page.get_by_role("link", name=way).click()
+    def turn(self, page, way):
+        """To one of the views: Nearby, Sessions, Photos, Console, Gateway."""
+        page.get_by_role("link", name=self.word(page, way)).click()
 
     @staticmethod
     def neighbour(page, name):
@@ -118,12 +147,12 @@ class Stage(unittest.TestCase):
 
     def invite(self, page, name, note=""):
         self.turn(page, "Nearby")
-        self.neighbour(page, name).get_by_role("button", name="Invite").click()
-        self.neighbour(page, name).get_by_label("Add a note (optional)").fill(note)
-        self.neighbour(page, name).get_by_role("button", name="Send").click()
+        self.neighbour(page, name).get_by_role("button", name=self.word(page, "Invite")).click()
+        self.neighbour(page, name).get_by_label(self.word(page, "Add a note (optional)")).fill(note)
+        self.neighbour(page, name).get_by_role("button", name=self.word(page, "Send")).click()
 
     def answer(self, page, word):
-        page.locator(".ring").get_by_role("button", name=word).click()
+        page.locator(".ring").get_by_role("button", name=self.word(page, word)).click()
 
     def meet(self, a, name_a, b, name_b):
         """The one asks, the other says yes, and both are connected."""
@@ -140,8 +169,8 @@ class Stage(unittest.TestCase):
         expect(page.get_by_role("radio", name="Everyone")).to_be_checked()
 
     def say(self, page, text):
-        self.turn(page, "Session")
-        box = page.get_by_role("textbox", name="Message")
+        self.turn(page, "Sessions")
+        box = page.get_by_role("textbox", name=self.word(page, "Message"))
         box.fill(text)
         box.press("Enter")
 

@@ -2,31 +2,12 @@
 
 import json
 
-from gateway import Gateway
-from stage import CHROMIUM, DESKTOP, PHONE, Stage, expect
+from guests import OperatorStage
+from stage import PHONE, expect
 
 
-class GatewayPage(Stage):
-    gateways = []
-
-    @classmethod
-    def setUpClass(cls):
-        cls.begin()
-        cls.browser = cls.launch(CHROMIUM)
-
-    def setUp(self):
-        super().setUp()
-        self.gateway = Gateway("Office")
-        self.addCleanup(self.gateway.close)
-
-    def sign_out(self):
-        """The gateway goes with the test."""
-
-    def operator(self, size=DESKTOP, dark=False):
-        page = self.page(self.gateway, size, dark)
-        self.come_in(page, self.gateway.code, "Olga")
-        self.turn(page, "Gateway")
-        return page
+class GatewayPage(OperatorStage):
+    gateway_names = ["Office"]
 
     def test_operator_sees_health_codes_with_qr_devices_and_the_audit_log(self):
         page = self.operator()
@@ -40,6 +21,8 @@ class GatewayPage(Stage):
         own = page.locator(".rows li").filter(has_text="Olga (this browser)")
         expect(own).to_contain_text("last seen")
         expect(page.get_by_role("region", name="Audit log")).to_contain_text("Connected")
+        page.get_by_text("Vicinity is free software").click()
+        expect(page.locator(".licences div").filter(has_text="libqrencode")).to_contain_text("LGPL-2.1-or-later")
         self.picture(page, "gateway-page")
 
     def test_network_check_tells_findings_and_cures(self):

@@ -5,7 +5,8 @@ import os
 import tempfile
 
 from gateway import Gateway
-from stage import PICTURES, Stage, expect
+from guests import Guests, add_photo
+from stage import PICTURES, expect
 
 COMPUTER = {"width": 1000, "height": 660}
 PHONE = {"width": 320, "height": 640}
@@ -21,11 +22,9 @@ img { position: absolute; display: block; box-shadow: 0 14px 34px rgb(0 40 32 / 
 </style><img id="talk" class="computer" src="data:image/png;base64,TALK"><img id="answer" class="phone" src="data:image/png;base64,ANSWER">
 <img id="nearby" class="phone" src="data:image/png;base64,NEARBY"><img id="wall" class="computer" src="data:image/png;base64,WALL">"""
 # A hill, a sun and a lake.
-SCENE = """async ([name, sky, hill, water]) => {
-  const canvas = Object.assign(document.createElement('canvas'), { width: 1500, height: 1000 })
-  const context = canvas.getContext('2d')
+SCENE = """(context) => {
   const light = context.createLinearGradient(0, 0, 0, 700)
-  light.addColorStop(0, sky)
+  light.addColorStop(0, '%s')
   light.addColorStop(1, '#fff3dd')
   context.fillStyle = light
   context.fillRect(0, 0, 1500, 1000)
@@ -33,7 +32,7 @@ SCENE = """async ([name, sky, hill, water]) => {
   context.beginPath()
   context.arc(1060, 380, 110, 0, 7)
   context.fill()
-  context.fillStyle = hill
+  context.fillStyle = '%s'
   context.beginPath()
   context.moveTo(0, 620)
   context.bezierCurveTo(400, 250, 700, 560, 900, 520)
@@ -41,21 +40,15 @@ SCENE = """async ([name, sky, hill, water]) => {
   context.lineTo(1500, 1000)
   context.lineTo(0, 1000)
   context.fill()
-  context.fillStyle = water
+  context.fillStyle = '%s'
   context.fillRect(0, 700, 1500, 300)
-  const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/jpeg', 0.9))
-  const data = new DataTransfer()
-  data.items.add(new File([blob], `${name}.jpg`, { type: 'image/jpeg' }))
-  const input = document.querySelector('#photos')
-  input.files = data.files
-  input.dispatchEvent(new Event('change'))
 }"""
 SCENES = [
     ("evening", "#e8764f", "#4a4466", "#6d6a8f"), ("noon", "#6db5e8", "#5b8c5a", "#3f7fa8"),
     ("morning", "#f2b8c6", "#7a6c8f", "#9fb7c9"), ("dusk", "#5f6fb5", "#2f3a5f", "#46548a")]
 
 
-class Readme(Stage):
+class Readme(Guests):
     gateway_names = ["Studio", "Garden house"]
 
     def talk(self):
@@ -96,14 +89,10 @@ class Readme(Stage):
         self.come_in(host, gateway.code, "Olga")
         self.turn(host, "Photos")
         host.get_by_role("button", name="Open a photo wall").click()
-        link = host.get_by_role("link", name="Open link").get_attribute("href")
-        guest = self.page(gateway, PHONE)
-        guest.goto("about:blank")
-        guest.goto(f"{gateway.url}/{link[link.index('#'):]}")
-        guest.get_by_label("Your name").fill("Gina")
-        guest.get_by_role("button", name="Join").click()
-        for count, scene in enumerate(SCENES, 1):
-            guest.evaluate(SCENE, list(scene))
+        guest = self.open_guest(gateway, host, PHONE)
+        self.join_as_guest(guest, "Gina")
+        for count, (name, *colours) in enumerate(SCENES, 1):
+            add_photo(guest, name, (1500, 1000), SCENE % tuple(colours))
             expect(host.locator(".thumbs li")).to_have_count(count)
         host.locator(".large img").evaluate("(e) => e.decode()")
         return host

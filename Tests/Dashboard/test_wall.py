@@ -1,62 +1,32 @@
 """The photo wall: an operator opens it, a guest's phone scans its code and adds photos, with no account and no app."""
 
-import os
+from guests import OperatorStage, add_photo
+from stage import expect
 
-from gateway import Gateway
-from stage import CHROMIUM, DESKTOP, Stage, expect
-
-GUEST = {"width": 390, "height": 844}
-# A photo of one colour, as a camera makes them: a JPEG of 3000 × 2000 with a place in it would be smaller there.
-PHOTO = """async ([name, colour, width, height]) => {
-  const canvas = Object.assign(document.createElement('canvas'), { width, height })
-  const context = canvas.getContext('2d')
-  context.fillStyle = colour
+# Of one colour, with its name on it.
+PLAIN = """(context, width, height) => {
+  context.fillStyle = '%s'
   context.fillRect(0, 0, width, height)
   context.fillStyle = 'white'
   context.font = `${height / 6}px sans-serif`
-  context.fillText(name, width / 10, height / 2)
-  const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/jpeg', 0.9))
-  const data = new DataTransfer()
-  data.items.add(new File([blob], `${name}.jpg`, { type: 'image/jpeg' }))
-  const input = document.querySelector('#photos')
-  input.files = data.files
-  input.dispatchEvent(new Event('change'))
+  context.fillText('%s', width / 10, height / 2)
 }"""
 LARGE = "(e) => e.decode().then(() => [e.naturalWidth, e.naturalHeight])"
 
 
-class Wall(Stage):
-    gateways = []
-
-    @classmethod
-    def setUpClass(cls):
-        cls.begin()
-        cls.browser = cls.launch(CHROMIUM)
-
+class Wall(OperatorStage):
     def setUp(self):
         super().setUp()
-        # Only the code of a start makes an operator.
-        self.gateway = Gateway("Garden")
-        self.addCleanup(self.gateway.close)
-        self.host = self.page(self.gateway, DESKTOP)
-        self.come_in(self.host, self.gateway.code, "Olga")
-        self.turn(self.host, "Photos")
-
-    def sign_out(self):
-        """The gateway goes with the test."""
+        self.host = self.operator(view="Photos")
 
     def guest(self, name):
-        """What a phone opens once it has read the code."""
-        link = self.host.get_by_role("link", name="Open link").get_attribute("href")
-        page = self.page(self.gateway, GUEST)
-        page.goto("about:blank")
-        page.goto(f"{self.gateway.url}/{link[link.index('#'):]}")
-        expect(page.get_by_label("Pairing code")).to_have_count(0)
-        page.get_by_label("Your name").fill(name)
-        self.picture(page, "guest-joins-phone")
-        page.get_by_role("button", name="Join").click()
-        expect(page.get_by_role("status")).to_contain_text("Connected")
+        page = self.open_guest(self.gateway, self.host)
+        self.join_as_guest(page, name)
         return page
+
+    @staticmethod
+    def add_plain(page, name, colour, size):
+        add_photo(page, name, size, PLAIN % (colour, name))
 
     def test_p_app_2_photos_of_guests_appear_on_the_wall_and_the_newest_is_large(self):
         host = self.host
@@ -65,10 +35,13 @@ class Wall(Stage):
         expect(host.get_by_role("img", name="QR code")).to_be_visible()
         expect(host.locator(".large")).to_contain_text("No photos yet")
         self.picture(host, "wall-empty")
-        guests = [self.guest(name) for name in ("Gina", "Gustav")]
+        gina = self.open_guest(self.gateway, host)
+        self.picture(gina, "guest-joins-phone")
+        self.join_as_guest(gina, "Gina")
+        guests = [gina, self.guest("Gustav")]
         large = host.locator(".large img")
         for guest, name, colour in ((guests[0], "lake", "teal"), (guests[1], "meadow", "olive"), (guests[0], "sunset", "tomato")):
-            guest.evaluate(PHOTO, [name, colour, 3000, 2000])
+            self.add_plain(guest, name, colour, (3000, 2000))
             expect(guest.locator(".rows li").first).to_contain_text("On the wall")
             expect(large).to_have_attribute("alt", "Photo by Gina" if guest is guests[0] else "Photo by Gustav")
         # It was made smaller on the phone, which leaves out all but the picture.
@@ -103,7 +76,7 @@ class Wall(Stage):
             {"name": "evil.svg", "mimeType": "image/svg+xml", "buffer": b"<svg xmlns='http://www.w3.org/2000/svg'><script>top.ran = 1</script></svg>"},
             {"name": "lie.png", "mimeType": "image/png", "buffer": b"<script>top.ran = 1</script>"}])
         expect(guest.locator(".rows li").filter(has_text="On the wall")).to_have_count(2)
-        guest.evaluate(PHOTO, ["real", "teal", 300, 200])
+        self.add_plain(guest, "real", "teal", (300, 200))
         expect(self.host.locator(".large img")).to_have_attribute("alt", "Photo by Gina")
         self.assertIsNone(self.host.evaluate("window.ran ?? null"))
         expect(self.host.locator(".thumbs img[src*='svg']")).to_have_count(0)
