@@ -15,11 +15,13 @@ import { ask } from './question.js'
 import { t } from './texts.js'
 import { worded } from './words.js'
 
+const exampleNames = ['board', 'todo', 'remote', 'sensors', 'audio']
+
 export function gatewayPage(home, speak) {
   const state = health(home)
   const others = home.isOperator ? [codes(home), clients(home), history(home), doctor(home), audit(home)] : []
   const element = h('div', { class: 'sheet gateway' },
-    state.element, browser(home, speak), others.map((part) => part.element),
+    state.element, browser(home, speak), home.canAct && examples(), others.map((part) => part.element),
     !home.isOperator && h('p', { class: 'hint' }, t('gateway.askOperator')), state.details, madeOf())
   return {
     element,
@@ -45,6 +47,13 @@ function browser(home, speak) {
           h('span', { class: 'hint' }, worded('role', home.client.role))),
         h('a', { class: 'button', href: home.gateway.exportAddress, download: true }, t('own.save')), leave),
       languageChoice(speak), alertChoice()))
+}
+
+/** Small pages, each on the client alone. */
+function examples() {
+  return section(t('examples.title'), h('p', { class: 'hint' }, t('examples.hint')),
+    h('ul', { class: 'examples' }, exampleNames.map((name) => h('li', {}, h('a', { href: `examples/${name}.html`, class: 'card stack' },
+      h('strong', {}, t(`example.${name}`)), h('span', { class: 'hint' }, t(`example.${name}Hint`)))))))
 }
 
 function madeOf() {

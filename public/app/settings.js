@@ -1,6 +1,6 @@
 // What this browser remembers of one gateway. Nothing here is a secret that opens anything by itself.
 
-const path = new URL('.', document.baseURI).pathname
+const path = new URL('..', import.meta.url).pathname
 /** Several gateways may share an origin, each below a path of its own. */
 const place = path === '/' ? 'vicinity' : `vicinity:${path}`
 

@@ -1,0 +1,139 @@
+"""The examples: each is a page on the client alone, open in two browsers at two gateways."""
+
+from stage import PHONE, Stage, expect
+from test_axe import AXE, OUTSIDE, RUN
+
+# A microphone that beeps, and nobody who is asked for it.
+MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--autoplay-policy=no-user-gesture-required"]
+# How many points of a drawing are not bare.
+INKED = "(e) => e.getContext('2d').getImageData(0, 0, e.width, e.height).data.filter((value, at) => at % 4 === 3 && value > 0).length"
+
+
+class Examples(Stage):
+    @classmethod
+    def launch(cls, program):
+        return cls.playwright.chromium.launch(executable_path=program, args=["--no-sandbox", *MICROPHONE])
+
+    def open(self, name):
+        """The same page in front of Ada, and of Ben with a phone in the dark."""
+        pages = [self.enter(self.gateways[0], "Ada"), self.enter(self.gateways[1], "Ben", size=PHONE, dark=True)]
+        for page, gateway in zip(pages, self.gateways):
+            self.turn(page, "Gateway")
+            page.locator(f".examples a[href='examples/{name}.html']").click()
+        for page, other in zip(pages, ("Ben", "Ada")):
+            expect(page.get_by_role("status").first).to_have_text(f"Here with {other}", timeout=30_000)
+        return pages
+
+    def check(self, name, pages):
+        with open(AXE, encoding="utf-8") as file:
+            axe = file.read()
+        for page, looks in zip(pages, ("", "-phone-dark")):
+            self.picture(page, f"example-{name}{looks}")
+            page.evaluate(axe)
+            self.assertEqual([], page.evaluate(RUN))
+            self.assertEqual([], page.evaluate(OUTSIDE))
+
+    @staticmethod
+    def draw(page, *places):
+        box = page.locator("#paper").bounding_box()
+        (first, *rest) = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in places]
+        page.mouse.move(*first)
+        page.mouse.down()
+        for place in rest:
+            page.mouse.move(*place, steps=8)
+        page.mouse.up()
+
+    def test_drawing_appears_on_the_other_board_also_for_who_comes_later(self):
+        ada, ben = pages = self.open("board")
+        ada.get_by_role("radio", name="Green").check()
+        self.draw(ada, (0.1, 0.8), (0.3, 0.2), (0.5, 0.8), (0.7, 0.2), (0.9, 0.8))
+        own = ada.locator("#paper").evaluate(INKED)
+        self.assertGreater(own, 5000)
+        self.until_inked(ben, lambda count: count == own)
+        ben.get_by_role("radio", name="Orange").check()
+        self.draw(ben, (0.2, 0.5), (0.8, 0.5))
+        self.until_inked(ada, lambda count: count > own)
+        both = ada.locator("#paper").evaluate(INKED)
+        self.check("board", pages)
+        ben.reload()
+        # What Ada has drawn is there again; the other line was Ben's, of a page that is gone.
+        self.until_inked(ben, lambda count: count == own)
+        self.assertEqual(both, ada.locator("#paper").evaluate(INKED))
+        ada.get_by_role("button", name="Clear for everyone").click()
+        for page in pages:
+            self.until_inked(page, lambda count: count == 0)
+
+    @staticmethod
+    def until_inked(page, is_right):
+        for _ in range(200):
+            if is_right(page.locator("#paper").evaluate(INKED)):
+                return
+            page.wait_for_timeout(50)
+        raise AssertionError("the drawing is another one")
+
+    def test_p_app_6_things_to_do_are_the_same_for_both_also_those_that_were_added_alone(self):
+        ada, ben = pages = self.open("todo")
+        for page, text in ((ada, "Buy milk"), (ben, "Water the plants")):
+            page.get_by_label("What is to be done").fill(text)
+            page.keyboard.press("Enter")
+        for page in pages:
+            expect(page.locator("#items li")).to_have_count(2)
+        ben.get_by_label("Buy milk", exact=True).check()
+        expect(ada.get_by_label("Buy milk", exact=True)).to_be_checked()
+        self.check("todo", pages)
+        # Ben closes the page and changes nothing meanwhile; Ada does.
+        ben.goto(self.gateways[1].url)
+        expect(ada.get_by_role("status").first).to_contain_text("Open this page", timeout=30_000)
+        ada.get_by_role("button", name="Remove Buy milk").click()
+        ada.get_by_label("What is to be done").fill("Call Cleo")
+        ada.keyboard.press("Enter")
+        ben.go_back()
+        expect(ben.locator("#items label")).to_have_text(["Water the plants", "Call Cleo"], timeout=30_000)
+        expect(ada.locator("#items label")).to_have_text(["Water the plants", "Call Cleo"])
+
+    def test_p_app_6_remote_turns_slides_on_the_screen_and_points_at_them(self):
+        screen, remote = pages = self.open("remote")
+        remote.get_by_role("button", name="Remote").click()
+        for number in ("2", "3"):
+            remote.get_by_role("button", name="Next").click()
+            expect(screen.locator("#slide")).to_have_text(number)
+        remote.get_by_role("button", name="Back").click()
+        expect(screen.locator("#slide")).to_have_text("2")
+        expect(remote.locator("#shown")).to_have_text("2")
+        box = remote.locator("#pad").bounding_box()
+        remote.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        remote.mouse.down()
+        remote.mouse.move(box["x"] + box["width"] * 3 / 4, box["y"] + box["height"] / 4, steps=4)
+        expect(screen.locator("#pointer")).to_be_visible()
+        self.check("remote", pages)
+
+    def test_p_app_6_curves_of_what_the_other_device_feels_are_drawn_live(self):
+        ada, ben = pages = self.open("sensors")
+        ada.get_by_role("button", name="Send what this device feels").click()
+        for step in range(40):
+            ada.mouse.move(200 + step * 15, 300 + step % 7 * 40)
+            ada.wait_for_timeout(50)
+        plot = ben.locator(".plot").filter(has_text="Ada")
+        ben.wait_for_function(
+            "() => [...document.querySelectorAll('.plot')].some((e) => e.textContent === 'Ada' && e.dataset.samples > 10)")
+        expect(ada.locator(".plot")).to_have_count(2)
+        self.assertGreater(plot.locator("canvas").evaluate(INKED), 1000)
+        self.check("sensors", pages)
+
+    def test_p_app_6_voice_of_the_other_is_heard_while_they_talk(self):
+        ada, ben = pages = self.open("audio")
+        ada.get_by_role("button", name="Talk").click()
+        expect(ada.get_by_role("button", name="Stop")).to_be_visible()
+        ben.wait_for_function("() => document.querySelector('.voices meter')?.value > 0.001", polling=20, timeout=30_000)
+        self.check("audio", pages)
+        ada.get_by_role("button", name="Stop").click()
+        expect(ada.get_by_role("button", name="Talk")).to_be_visible()
+        ben.wait_for_function("() => document.querySelector('.voices meter').value === 0", timeout=30_000)
+
+    def test_whoever_has_not_joined_the_gateway_is_led_to_where_they_can(self):
+        page = self.page(self.gateways[0])
+        page.goto(f"{self.gateways[0].url}/examples/board.html")
+        link = page.get_by_role("link", name="Join this gateway first.")
+        expect(link).to_be_visible()
+        link.click()
+        expect(page.get_by_label("Pairing code")).to_be_visible()
