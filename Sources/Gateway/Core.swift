@@ -146,7 +146,10 @@ final class Core {
         "the base path \(base.text) begins as the dashboard's own paths do, with /\(first): choose another with --base-path"
       )
     }
-    contract = try options.contract.map { (path) throws(Problem) in try Contract(at: path, below: base) }
+    let canTry = site.canTry
+    contract = try options.contract.map { (path) throws(Problem) in
+      try Contract(at: path, below: base, canTry: canTry)
+    }
     started = Timestamp.now
     meters = Meters(routes: router.routes.count)
     sessionStore.reactor = host.reactor

@@ -1,5 +1,7 @@
 """The examples: each is a page on the client alone, open in two browsers at two gateways."""
 
+import json
+
 from stage import PHONE, Stage, expect
 from test_axe import AXE, OUTSIDE, RUN
 
@@ -137,3 +139,27 @@ class Examples(Stage):
         expect(link).to_be_visible()
         link.click()
         expect(page.get_by_label("Pairing code")).to_be_visible()
+
+    def test_requests_of_the_contract_are_tried_with_what_the_browser_may(self):
+        page = self.enter(self.gateways[0], "Ada")
+        page.goto(f"{self.gateways[0].url}/docs")
+        page.get_by_role("link", name="Try requests").click()
+        answer = page.locator("#text")
+        expect(page.locator("#curl")).to_contain_text(f"'{self.gateways[0].url}/v1/gateway'")
+        page.get_by_role("button", name="Send").click()
+        expect(answer).to_contain_text('"role": "member"')
+        choice = page.get_by_label("Request")
+        choice.select_option(label="POST /v1/peers · Create a peer")
+        page.get_by_label("Body").fill('{"displayName": "Zora"}')
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator("#code")).to_contain_text("201")
+        expect(answer).to_contain_text('"displayName": "Zora"')
+        peer = json.loads(answer.inner_text())["id"]
+        choice.select_option(label="GET /v1/peers/{peer} · Get a peer")
+        page.get_by_label("peer").fill(peer)
+        expect(page.locator("#curl")).to_contain_text(f"/v1/peers/{peer}")
+        self.check("request", [page])
+        page.get_by_label("peer").fill("nobody")
+        page.get_by_role("button", name="Send").click()
+        expect(answer).to_contain_text("nobody")
+        expect(page.locator("#code")).to_contain_text("Nothing is there")

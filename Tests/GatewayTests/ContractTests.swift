@@ -179,6 +179,12 @@ struct ContractTests {
         #expect(page["Content-Type"]?.hasPrefix("text/html") == true && page.text.contains("<h1>"))
       }
       #expect(try await gateway.stranger.get("/problems/none").problem == "notFound")
+      let list = try await gateway.stranger.get("/problems").text
+      let index = try await gateway.stranger.get("/problems", ["Accept": "text/html"]).text
+      for kind in Problem.Kind.allCases {
+        #expect(list.contains("\(kind.rawValue) (\(kind.status)): \(kind.explanation)\n"))
+        #expect(index.contains("href=\"/problems/\(kind.rawValue)\""))
+      }
     }
   }
 

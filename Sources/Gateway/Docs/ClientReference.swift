@@ -29,7 +29,7 @@ struct ClientReference {
         - `on('message', …)` tells each event to any number of listeners; `for await` reads the same from `events('message')`.
         - A message that is sent while the gateway is away waits in the outbox, also over a reload of the page, and is sent exactly once.
         - The connection comes back by itself, after at most ten seconds. If events were missed meanwhile, `gap` says so.
-        - What goes wrong is thrown as a `Problem` with the `kind` of the [problems](/docs) of the gateway.
+        - What goes wrong is thrown as a `Problem` with the `kind` of the [problems](/problems) of the gateway.
         """, below: base.text)
   }
 

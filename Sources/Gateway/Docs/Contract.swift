@@ -10,9 +10,11 @@ actor Contract {
   private let document: JSON
   private let base: BasePath
   private(set) lazy var json = Asset(document.bytes, type: "application/json")
-  private(set) lazy var page = Asset(Reference(document, below: base).page)
+  private(set) lazy var page = Asset(Reference(document, below: base, canTry: canTry).page)
+  /// Whether the site has the page on which requests are tried.
+  private let canTry: Bool
 
-  init(at path: String, below base: BasePath) throws(Problem) {
+  init(at path: String, below base: BasePath, canTry: Bool) throws(Problem) {
     guard let bytes = Folder.read(path, atMost: Self.bytesMax) else {
       throw Problem(.unavailable, "the contract, \(path), cannot be read: install it anew")
     }
@@ -22,6 +24,7 @@ actor Contract {
       throw Problem(.unavailable, "the contract, \(path), cannot be read: \(error); install it anew")
     }
     self.base = base
+    self.canTry = canTry
   }
 }
 
@@ -54,9 +57,29 @@ extension Problem.Kind {
       Page.whole(
         title: title, below: base,
         body: """
-          <header><p class="quiet"><a href="\(base.text)/docs">Vicinity</a></p><h1>\(title)</h1>
+          <header><p class="quiet"><a href="\(base.text)/docs">Vicinity</a> · <a href="\(base.text)/problems">Problems</a></p><h1>\(title)</h1>
           <p><code>\(rawValue)</code> <span class="status">\(String(status))</span></p></header>
           <p>\(explanation)</p>
+          """))
+  }
+}
+
+extension Problem.Kind {
+  /// The page with all kinds, in the order of their status.
+  static func index(below base: BasePath) -> Asset {
+    let rows = allCases.sorted { ($0.status, $0.rawValue) < ($1.status, $1.rawValue) }.map { kind -> Markup in
+      """
+      <tr><th><a href="\(base.text)/problems/\(kind.rawValue)"><code>\(kind.rawValue)</code></a></th>
+      <td><span class="status">\(String(kind.status))</span></td><td>\(kind.explanation)</td></tr>
+      """
+    }
+    return Asset(
+      Page.whole(
+        title: "Problems", below: base,
+        body: """
+          <header><p class="quiet"><a href="\(base.text)/docs">Vicinity</a></p><h1>Problems</h1>
+          <p>What goes wrong is told as <code>application/problem+json</code>, whose type is one of these pages.</p></header>
+          <table>\(Markup(rows))</table>
           """))
   }
 }

@@ -4,9 +4,11 @@ internal import Notation
 struct Reference {
   private let document: JSON
   private let base: BasePath
+  /// Whether there is a page to try requests.
+  private let canTry: Bool
 
-  init(_ document: JSON, below base: BasePath) {
-    (self.document, self.base) = (document, base)
+  init(_ document: JSON, below base: BasePath, canTry: Bool) {
+    (self.document, self.base, self.canTry) = (document, base, canTry)
   }
 
   private struct Operation {
@@ -33,9 +35,10 @@ struct Reference {
     let title = document["info"]?["title"]?.text ?? "Vicinity"
     let samples = document["x-codeSamples"]?.list ?? []
     let names = tags.compactMap { $0["name"]?.text }
+    let attempt: Markup = canTry ? " · <a href=\"\(base.text)/\(Site.tryPath)\">Try requests</a>" : ""
     var body: Markup = """
       <header><h1>\(title)</h1><p class="quiet">Version \(document["info"]?["version"]?.text ?? "") ·
-      <a href="\(base.text)/openapi.json">openapi.json</a> · <a href="\(base.text)/docs/js">JavaScript</a></p>\(prose(document["info"]))</header>
+      <a href="\(base.text)/openapi.json">openapi.json</a> · <a href="\(base.text)/docs/js">JavaScript</a> · <a href="\(base.text)/problems">Problems</a>\(attempt)</p>\(prose(document["info"]))</header>
       <nav><ul><li><a href="#examples">Examples</a></li>
       \(Markup(names.map { "<li><a href=\"#\($0)\">\($0)</a></li>" }))<li><a href="#schemas">Objects</a></li></ul></nav>
       <section id="examples"><h2>Examples</h2>\(Markup(samples.map(show(sample:))))</section>

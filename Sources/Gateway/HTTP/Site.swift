@@ -13,6 +13,8 @@ final class Site {
     "md": "text/plain; charset=utf-8",
   ]
   static let fileBytesMax = 4 << 20
+  /// The page on which requests are tried.
+  static let tryPath = "examples/request.html"
   /// The value of the Allow header.
   static let methods = "GET, HEAD, OPTIONS"
 
@@ -42,6 +44,8 @@ final class Site {
   private static func type(of path: String) -> String? { path.split(separator: ".").last.flatMap { types[String($0)] } }
 
   var isEmpty: Bool { files.isEmpty }
+
+  var canTry: Bool { files[Self.tryPath] != nil }
 
   /// Whether its paths have this first segment.
   func owns(_ first: String) -> Bool { roots.contains(first) }

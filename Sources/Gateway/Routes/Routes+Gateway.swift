@@ -26,6 +26,7 @@ extension Routes {
         return .page(page)
       }),
     Route(.get, "/docs/style.css", .anyone, .now { _, _ in .kept(Stylesheet.asset) }),
+    Route(.get, "/problems", .anyone, .now { core, call in problems(call, below: core.access.base) }),
     Route(.get, "/problems/{kind}", .anyone, .now { core, call in try problem(call, below: core.access.base) }),
   ]
 
@@ -41,6 +42,13 @@ extension Routes {
       throw Problem(.invalidParameter, "an empty text is no QR code", field: "text", rule: "length")
     }
     return Reply(200, .bytes(Array(code.svg.utf8), type: "image/svg+xml"))
+  }
+
+  /// All kinds of problems, for people who look for one.
+  private static func problems(_ call: Call, below base: BasePath) -> Reply {
+    if MediaRange.names(call.headers["Accept"], "text/html") { return .page(Problem.Kind.index(below: base)) }
+    let lines = Problem.Kind.allCases.map { "\($0.rawValue) (\($0.status)): \($0.explanation)\n" }
+    return Reply(200, .bytes(Array(lines.joined().utf8), type: "text/plain; charset=utf-8"))
   }
 
   /// For people who follow the link of a problem, in a browser or by curl.
