@@ -44,10 +44,10 @@ group() {
   supplicant B wlan1
   on A wpa_cli -i wlan0 p2p_group_add freq=2412 >/dev/null
   eventually 15 connected A wlan0 || return 1
-  name=$(on A wpa_cli -i wlan0 status | sed -n 's/^ssid=//p')
+  ssid=$(on A wpa_cli -i wlan0 status | sed -n 's/^ssid=//p')
   password=$(on A wpa_cli -i wlan0 p2p_get_passphrase)
   network=$(on B wpa_cli -i wlan1 add_network)
-  on B wpa_cli -i wlan1 set_network "$network" ssid "\"$name\"" >/dev/null
+  on B wpa_cli -i wlan1 set_network "$network" ssid "\"$ssid\"" >/dev/null
   on B wpa_cli -i wlan1 set_network "$network" psk "\"$password\"" >/dev/null
   on B wpa_cli -i wlan1 select_network "$network" >/dev/null
   eventually 30 connected B wlan1 || return 1
