@@ -148,6 +148,7 @@ extension Engine {
     resumeInvitations(with: bond.host)
     resumeIdentities(with: bond)
     askForRosters(of: bond.host)
+    endRosters(of: bond.host.id)
     resumeFlows(over: bond)
   }
 

@@ -149,6 +149,7 @@ extension Engine {
         bond.link = nil
         bond.isOpen = false
         for other in host.links where other.isRetired { close(other, .duplicate) }
+        endRosters(of: host.id)
       }
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }

@@ -177,11 +177,14 @@ extension Engine {
     review(instance)
   }
 
-  /// The host's record is gone.
+  /// The host's record is gone, or another link to it is in use. Without a record, its reports count for as long as the
+  /// link in use keeps them up to date.
   func endRosters(of host: HostID) {
     let types = discovery.rosterTypes(of: host)
-    if !types.contains(.hosts), let host = hosts[host] { forgetTypes(of: host) }
-    for instance in discovery.reports[host]?.keys ?? [] where !types.contains(instance.type) {
+    let asked = hosts[host].flatMap { openLink(to: $0) }?.rosterTypes
+    func isCurrent(_ type: ServiceType) -> Bool { types.contains(type) || asked?.contains(type) == true }
+    if !isCurrent(.hosts), let host = hosts[host] { forgetTypes(of: host) }
+    for instance in discovery.reports[host]?.keys ?? [] where !isCurrent(instance.type) {
       removeReport(instance, by: host)
     }
   }

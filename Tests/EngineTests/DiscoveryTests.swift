@@ -282,6 +282,32 @@ import Wire
     #expect(a.take() == ["a lost b"])
   }
 
+  @Test("P-BRO-1 What a host told over a link without a record of its own is lost with the link")
+  func reportsWithoutRecord() throws {
+    let a = try network.silentPeer("a")
+    let b = try network.silentPeer("b")
+    let c = try network.silentPeer("c", on: b.host)
+    try a.browse()
+    try b.advertise()
+    // The host of an away peer has a record of its own.
+    try b.engine.setAway(b.peer, since: network.now, at: network.now)
+    network.run(.seconds(1))
+    _ = a.take()
+    network.hears = { _, _ in false }
+    b.stopAdvertising()
+    network.run(.seconds(1))
+    try c.advertise()
+    network.run(.seconds(1))
+    #expect(a.take() == ["a lost b", "a found c as chat"])
+    network.walls.insert(["a", "b"])
+    network.cut(a.host, b.host)
+    c.stopAdvertising()
+    network.run(.seconds(20))
+    network.heal(a.host, b.host)
+    network.run(.seconds(20))
+    #expect(a.take() == ["a lost c"])
+  }
+
   @Test("A host tells of more peers than a stranger may say frames, in pieces, over one link")
   func longRoster() throws {
     let a = try network.silentPeer("a")
