@@ -232,10 +232,8 @@ extension Engine {
     }
   }
 
-  /// The oldest progress of a strand that waits for an acknowledgement; records between local peers wait for the store
-  /// alone.
+  /// The oldest progress of a strand that waits for an acknowledgement.
   private func waitingSince(_ bond: Bond) -> Instant? {
-    if bond.host.isSelf { return nil }
     var oldest: Instant?
     bond.behind.forEach { _, strand in
       let since = strand.count > Self.recordsMax ? .distantPast : strand.progress
@@ -269,8 +267,8 @@ extension Engine {
 
   func appended(_ ordinal: UInt64, to strand: Strand, over bond: Bond) {
     if let link = bond.link, bond.isOpen { wake(link) }
-    // The strand had nothing in flight, so no timer covers it.
-    if strand.acknowledged + 1 == strand.last {
+    // The strand had nothing in flight, so no timer covers it; between local peers nothing stays in flight.
+    if strand.acknowledged + 1 == strand.last, !bond.host.isSelf {
       bond.behind[strand.id] = strand
       timers.set(.bond(bond.host.id), now + settings.backlogAgeMax)
     }
@@ -314,6 +312,7 @@ extension Engine {
     strand.received += 1
     bond.received += 1
     strand.unacknowledgedBytes += bytes
+    bond.markUnacknowledged(strand)
     if waitsForStore(bond) {
       dirty.touch(bond: bond.host.id)
     } else {
@@ -339,9 +338,9 @@ extension Engine {
   func acknowledge(_ bond: Bond) {
     bond.acknowledgesAt = nil
     var isPending = false
-    bond.incoming.forEach { _, strand in
+    for strand in bond.unacknowledged {
       let ready = waitsForStore(bond) && !sabotage.contains(.acknowledgesUnstored) ? strand.stored : strand.received
-      guard ready > strand.acknowledged, strand.pending == nil, !isHeldBack(strand) else { return }
+      guard ready > strand.acknowledged, strand.pending == nil, !isHeldBack(strand) else { continue }
       // This host's records up to this moment go out before the acknowledgement: a leave, above all.
       strand.pending = (ready, bond.sendQueue.next - 1)
       strand.unacknowledgedBytes = 0
@@ -365,6 +364,7 @@ extension Engine {
     bond.incoming.forEach { _, strand in
       strand.acknowledged = 0
       strand.pending = nil
+      if strand.received > 0 { bond.markUnacknowledged(strand) }
     }
     if bond.received > 0 { scheduleAcknowledgement(bond) }
   }
@@ -372,7 +372,7 @@ extension Engine {
   func fillAcknowledgements(_ out: inout OutputRawSpan, for bond: Bond) {
     guard bond.hasPendingAcknowledgement else { return }
     var isPending = false
-    for strand in bond.incoming.values {
+    for strand in bond.unacknowledged {
       guard let pending = strand.pending else { continue }
       let frame = Ack(strand: strand.id, received: pending.received)
       guard bond.sendQueue.unsent > pending.after, out.freeCapacity >= frame.encodedSize else {
@@ -385,6 +385,7 @@ extension Engine {
       if strand.received > strand.acknowledged, bond.acknowledgesAt == nil { scheduleAcknowledgement(bond) }
     }
     bond.hasPendingAcknowledgement = isPending
+    bond.sweepUnacknowledged()
   }
 
   func handle(_ ack: Ack, from bond: Bond) throws(ProtocolViolation) {

@@ -78,11 +78,11 @@ extension Engine {
       let member = groups[key.group]?.members[key.endpoint]
       put(.chain(key.group, key.endpoint), member.flatMap { $0.chain.isEmpty ? nil : ChainRow($0) })
     }
-    for key in dirty.presences.keys where key.host != hostID {
+    for key in dirty.presences.keys {
       let announced = groups[key.group]?.presences[key.host]?.announcedSlots
       put(.presence(key.group, key.host), announced.flatMap { $0.isEmpty ? nil : $0 })
     }
-    for key in dirty.records.keys where key.host != hostID {
+    for key in dirty.records.keys {
       let sendQueue = hosts[key.host]?.bond?.sendQueue
       put(.record(key.host, key.ordinal), sendQueue?.row(of: key.ordinal))
     }
@@ -93,9 +93,8 @@ extension Engine {
     }
     var positions: [Store.Position] = []
     for id in dirty.bonds.keys {
-      guard let bond = hosts[id]?.bond, bond.hasBeenOpen, let key = bond.host.key, !bond.host.isSelf else {
-        // The host's bond with itself never had a row.
-        if id != hostID { put(.bond(id), BondRow?.none) }
+      guard let bond = hosts[id]?.bond, bond.hasBeenOpen, let key = bond.host.key else {
+        put(.bond(id), BondRow?.none)
         if let bond = hosts[id]?.bond { positions.append(position(of: bond)) }
         continue
       }

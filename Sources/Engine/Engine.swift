@@ -69,7 +69,7 @@ public final class Engine {
     self.crypto = crypto
     self.now = now
     entropy = Entropy(seed: seed)
-    dirty = DirtySet(isKept: settings.isDurable)
+    dirty = DirtySet(isKept: settings.isDurable, of: hostID)
     restore(facts)
   }
 

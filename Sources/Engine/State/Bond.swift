@@ -33,6 +33,8 @@ final class Bond {
   /// How many of them are stored; the same as `received` without a store.
   var stored: UInt64 = 0
   private(set) var incoming = OrderedDictionary<UInt32, IncomingStrand>()
+  /// Those of them with records that are not acknowledged: a message of one group costs nothing for the others.
+  private(set) var unacknowledged: [IncomingStrand] = []
   /// A cache: the strand of the last record, and most likely of the next one.
   private var lastIncoming: IncomingStrand?
   /// The members that have joined under each of the other side's numbers: one, but for a moment while groups are
@@ -90,6 +92,21 @@ final class Bond {
 
   func add(_ strand: IncomingStrand) { incoming[strand.id] = strand }
 
+  /// The strand has a record that is not acknowledged.
+  func markUnacknowledged(_ strand: IncomingStrand) {
+    if strand.isMarked { return }
+    strand.isMarked = true
+    unacknowledged.append(strand)
+  }
+
+  /// Drops the strands whose last record is acknowledged.
+  func sweepUnacknowledged() {
+    unacknowledged.removeAll { strand in
+      strand.isMarked = strand.received > strand.acknowledged || strand.pending != nil
+      return !strand.isMarked
+    }
+  }
+
   func strand(_ id: UInt32) -> Strand? { strands[id] }
 
   func forEachStrand(_ body: (Strand) -> Void) {
@@ -143,6 +160,8 @@ final class IncomingStrand {
   var acknowledged: UInt64 = 0
   var pending: (received: UInt64, after: UInt64)?
   var unacknowledgedBytes = 0
+  /// Whether it is among its bond's unacknowledged strands.
+  fileprivate(set) var isMarked = false
 
   init(id: UInt32, received: UInt64 = 0) {
     self.id = id

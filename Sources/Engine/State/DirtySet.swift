@@ -1,8 +1,12 @@
 import Wire
 
 /// The rows that have changed since the last batch for the store; always empty where there is no store.
+///
+/// The host's bond with itself has no rows: records between local peers change both sides at once, so that a batch has
+/// all of their effects, or none.
 final class DirtySet {
   let isKept: Bool
+  private let host: HostID
   private(set) var endpoints = OrderedDictionary<EndpointID, Bool>()
   private(set) var groups = OrderedDictionary<Int, Bool>()
   private(set) var members = OrderedDictionary<MemberKey, Bool>()
@@ -29,7 +33,7 @@ final class DirtySet {
     var ordinal: UInt64
   }
 
-  init(isKept: Bool) { self.isKept = isKept }
+  init(isKept: Bool, of host: HostID) { (self.isKept, self.host) = (isKept, host) }
 
   var isEmpty: Bool {
     endpoints.isEmpty && groups.isEmpty && members.isEmpty && presences.isEmpty && bonds.isEmpty && records.isEmpty
@@ -42,11 +46,11 @@ final class DirtySet {
     if isKept { members[MemberKey(group: group, endpoint: member)] = true }
   }
   func touch(presence host: HostID, of group: Int) {
-    if isKept { presences[PresenceKey(group: group, host: host)] = true }
+    if isKept, host != self.host { presences[PresenceKey(group: group, host: host)] = true }
   }
-  func touch(bond host: HostID) { if isKept { bonds[host] = true } }
+  func touch(bond host: HostID) { if isKept, host != self.host { bonds[host] = true } }
   func touch(record ordinal: UInt64, of host: HostID) {
-    if isKept { records[RecordKey(host: host, ordinal: ordinal)] = true }
+    if isKept, host != self.host { records[RecordKey(host: host, ordinal: ordinal)] = true }
   }
 
   func touch(peer: PeerID) { if isKept { peers[peer] = true } }

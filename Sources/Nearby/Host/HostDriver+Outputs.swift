@@ -42,10 +42,12 @@ extension HostDriver {
       report(.message(message), ports, weight: message.bytes.count + SessionState.overhead)
     case .fate(let id, let from, let to, let fate):
       hostExtension?.observer.settled(id.rawValue, for: to, fate, in: from)
-      if fate == .delivered, to.contains(where: { sessions[$0] != nil }) {
-        afterCommit { [self] in inform(id, of: to, fate, from) }
-      } else {
-        inform(id, of: to, fate, from)
+      if inquiries[id] != nil {
+        if fate == .delivered, to.contains(where: { sessions[$0] != nil }) {
+          afterCommit { [self] in inform(id, of: to, fate, from) }
+        } else {
+          inform(id, of: to, fate, from)
+        }
       }
       guard fate != .delivered, let port = sessions[from] else { return }
       let members = self.members.known(to)

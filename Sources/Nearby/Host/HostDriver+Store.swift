@@ -77,6 +77,7 @@ extension HostDriver {
 
   private func write() {
     guard let store, let load = writes.current else { return }
+    if !load.isWritten { return stored() }
     store.write(load.facts, load.changes) { [loop] error in loop.post { $0.wrote(error) } }
   }
 

@@ -12,7 +12,7 @@ struct WriteQueue {
     var changes: [DatabaseChange] = []
     var afterwards: [(_ isStored: Bool) -> Void] = []
 
-    var isEmpty: Bool { batch == nil && changes.isEmpty }
+    var isEmpty: Bool { batch == nil && changes.isEmpty && afterwards.isEmpty }
     /// Whether the disk had anything to write.
     var isWritten: Bool { !facts.isEmpty || !changes.isEmpty }
   }
