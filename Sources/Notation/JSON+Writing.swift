@@ -24,7 +24,7 @@ extension JSON {
     switch self {
     case .null: output.append(contentsOf: "null".utf8)
     case .bool(let value): output.append(contentsOf: (value ? "true" : "false").utf8)
-    case .integer(let value): output.append(contentsOf: String(value).utf8)
+    case .integer(let value): Self.write(Int(value), to: &output)
     case .real(let value): output.append(contentsOf: (value.isFinite ? "\(value)" : "null").utf8)
     case .text(let value): Self.write(value, to: &output)
     case .list(let values):
@@ -46,10 +46,18 @@ extension JSON {
     }
   }
 
+  public static func write(_ integer: Int, to output: inout [UInt8]) {
+    // A short text is no allocation.
+    output.append(contentsOf: String(integer).utf8)
+  }
+
   /// A text with its quotes.
   public static func write(_ text: String, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "\""))
-    if isPlain(text.utf8) {
+    // The buffer does not leave the closure: safe.
+    let isPlain =
+      unsafe text.utf8.withContiguousStorageIfAvailable { unsafe Self.isPlain($0) } ?? Self.isPlain(text.utf8)
+    if isPlain {
       output.append(contentsOf: text.utf8)
     } else {
       for scalar in text.unicodeScalars { write(scalar, to: &output) }

@@ -46,8 +46,8 @@ private struct JSONReader {
     while let next, next == 0x20 || next == 0x0a || next == 0x0d || next == 0x09 { place += 1 }
   }
 
-  private mutating func take(_ byte: Character) -> Bool {
-    guard next == byte.asciiValue else { return false }
+  private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    guard next == UInt8(ascii: character) else { return false }
     place += 1
     return true
   }
@@ -80,6 +80,7 @@ private struct JSONReader {
     var names = Names()
     skipSpace()
     if take("}") { return shallower(.object([])) }
+    members.reserveCapacity(Self.fewMembers)
     while true {
       skipSpace()
       guard next == UInt8(ascii: "\"") else { throw error("a name in quotes should be here") }
@@ -93,6 +94,9 @@ private struct JSONReader {
       if !take(",") { throw error("a comma or the end of the object should be here") }
     }
   }
+
+  /// Room for the members of most objects, so that it is allocated once.
+  private static let fewMembers = 4
 
   private mutating func list() throws(NotationError) -> JSON {
     try deeper()
@@ -147,24 +151,36 @@ private struct JSONReader {
   private mutating func string() throws(NotationError) -> String {
     place += 1
     let start = place
+    skipPlain()
     // Most strings have no escapes, and are copied as they are.
-    while let next, next != UInt8(ascii: "\""), next != UInt8(ascii: "\\") {
-      if next < 0x20 { throw error("a control character in a string must be escaped") }
-      place += 1
-    }
+    if take("\"") { return try text(bytes[start..<place - 1]) }
     var taken = Array(bytes[start..<place])
     while true {
       guard let next else { throw error("the text ends within a string") }
+      if next < 0x20 { throw error("a control character in a string must be escaped") }
       place += 1
       switch next {
-      case UInt8(ascii: "\""):
-        guard let text = String(validating: taken, as: UTF8.self) else { throw error("the string is not UTF-8") }
-        return text
+      case UInt8(ascii: "\""): return try text(taken)
       case UInt8(ascii: "\\"): taken.append(contentsOf: String(try escape()).utf8)
-      case ..<0x20: throw error("a control character in a string must be escaped")
       default: taken.append(next)
       }
     }
+  }
+
+  /// Moves to the first byte that ends a string, or has a meaning of its own in it.
+  private mutating func skipPlain() {
+    var end = place
+    while end < bytes.count {
+      let byte = bytes[end]
+      if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { break }
+      end += 1
+    }
+    place = end
+  }
+
+  private func text(_ taken: some Collection<UInt8>) throws(NotationError) -> String {
+    guard let text = String(validating: taken, as: UTF8.self) else { throw error("the string is not UTF-8") }
+    return text
   }
 
   private mutating func escape() throws(NotationError) -> Unicode.Scalar {

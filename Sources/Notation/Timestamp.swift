@@ -19,12 +19,18 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
   }
 
   public var description: String {
+    var text: [UInt8] = []
+    text.reserveCapacity(24)
+    write(to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Appends the same.
+  public func write(to text: inout [UInt8]) {
     let days = milliseconds.floored(by: 86_400_000)
     let rest = milliseconds - days * 86_400_000
     let (year, month, day) = Self.date(days)
     let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1_000 % 60)
-    var text: [UInt8] = []
-    text.reserveCapacity(24)
     Self.write(year, 4, behind: nil, to: &text)
     Self.write(month, 2, behind: "-", to: &text)
     Self.write(day, 2, behind: "-", to: &text)
@@ -33,7 +39,6 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
     Self.write(second, 2, behind: ":", to: &text)
     Self.write(rest % 1_000, 3, behind: ".", to: &text)
     text.append(UInt8(ascii: "Z"))
-    return String(decoding: text, as: UTF8.self)
   }
 
   /// The Gregorian date so many days after the beginning of 1970, counted in years that begin in March.

@@ -22,14 +22,16 @@ extension ID128 {
 
   /// Lower-case base32 of RFC 4648 without padding.
   public var text: String {
-    var characters: [UInt8] = []
-    characters.reserveCapacity(Self.textLength)
-    for shift in stride(from: 123, through: 3, by: -5) {
-      characters.append(Self.alphabet[Int(truncatingIfNeeded: bits >> UInt128(shift)) & 31])
+    let alphabet = Self.alphabet
+    // Each of the bytes for which there is room is written.
+    return unsafe String(unsafeUninitializedCapacity: Self.textLength) { text in
+      for place in 0..<Self.textLength - 1 {
+        unsafe text[place] = alphabet[Int(truncatingIfNeeded: bits >> UInt128(123 - 5 * place)) & 31]
+      }
+      // The last character holds three bits, and two that stay 0.
+      unsafe text[Self.textLength - 1] = alphabet[(Int(truncatingIfNeeded: bits) & 7) << 2]
+      return Self.textLength
     }
-    // The last character holds three bits, and two that stay 0.
-    characters.append(Self.alphabet[(Int(truncatingIfNeeded: bits) & 7) << 2])
-    return String(decoding: characters, as: UTF8.self)
   }
 
   /// Takes only the one text that `text` gives, so that equal identifiers have equal texts.
