@@ -305,10 +305,19 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     return patientTimers.insert(at: Self.deadline(after: delay), action)
   }
 
-  private static func deadline(after delay: Duration) -> UInt64 {
-    let (seconds, attoseconds) = delay.components
-    let nanoseconds = max(0, seconds) * 1_000_000_000 + max(0, attoseconds) / 1_000_000_000
-    return now + UInt64(nanoseconds)
+  /// Calls the action once, at the first multiple of `step` on the clock after the delay (timer coalescing): however many
+  /// timers have the same step, the loop wakes for them once in each.
+  @discardableResult
+  public func schedule(after delay: Duration, onStepOf step: Duration, _ action: @escaping () -> Void) -> Timer {
+    let (deadline, step) = (Self.deadline(after: delay), Self.nanoseconds(step))
+    return schedule(at: (deadline + step - 1) / step * step, action)
+  }
+
+  private static func deadline(after delay: Duration) -> UInt64 { now + nanoseconds(delay) }
+
+  private static func nanoseconds(_ duration: Duration) -> UInt64 {
+    let (seconds, attoseconds) = duration.components
+    return UInt64(max(0, seconds) * 1_000_000_000 + max(0, attoseconds) / 1_000_000_000)
   }
 
   /// Whether a timer is due by now, as where long work is done in pieces.

@@ -30,6 +30,23 @@ import Testing
     #expect(fired == ["first"])
   }
 
+  @Test func `timers of one step fire together, none of them before its delay, nor later than a step after it`() throws
+  {
+    let reactor = try Reactor()
+    let start = Reactor.now
+    var turns: Set<UInt64> = []
+    var early = 0
+    for delay in 1...50 {
+      reactor.schedule(after: .milliseconds(delay), onStepOf: .milliseconds(50)) {
+        turns.insert(reactor.turnCount)
+        if Reactor.now < start + UInt64(delay) * 1_000_000 { early += 1 }
+      }
+    }
+    reactor.schedule(at: start + 100_000_000) { reactor.stop() }
+    reactor.run()
+    #expect(turns.count <= 2 && early == 0, "\(turns.count) turns")
+  }
+
   @Test func `a loop is behind while a timer is due, and not before`() throws {
     let reactor = try Reactor()
     var found: [Bool] = []

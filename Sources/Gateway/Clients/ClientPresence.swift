@@ -69,8 +69,13 @@ final class ClientPresence {
     underWay[client] = nil
   }
 
+  /// Clients are checked together, once in a while: thousands of idle ones do not keep the loop awake.
+  private static let stepMax: Duration = .seconds(1)
+  /// For short times, as in tests: a check is late by a small part of the time.
+  private var step: Duration { min(Self.stepMax, max(core.options.awayTime / 16, .milliseconds(1))) }
+
   private func scheduleCheck(of client: ClientID, after time: Duration) {
-    checkTimers[client] = reactor.schedule(after: time) { [weak self] in
+    checkTimers[client] = reactor.schedule(after: time, onStepOf: step) { [weak self] in
       guard let self else { return }
       checkTimers[client] = nil
       check(client)
@@ -80,14 +85,14 @@ final class ClientPresence {
   private func check(_ client: ClientID) {
     underWay[client]?.removeAll(where: \.isOver)
     if underWay[client]?.isEmpty == true { underWay[client] = nil }
-    let own = core.peers.values.filter { $0.owner == .client(client) }
-    // The presence of a client without a peer is visible to nobody.
-    if own.isEmpty { return }
     if isPresent(client) { core.clients.markActive(client) }
     let now = Instant.now
     let seen = core.clients.lastActivity(of: client) ?? now
     let end = seen + core.options.awayTime
     guard end <= now else { return scheduleCheck(of: client, after: end - now) }
+    let own = core.peers.values.filter { $0.owner == .client(client) }
+    // The presence of a client without a peer is visible to nobody.
+    if own.isEmpty { return }
     core.clients.markAway(client)
     setAway(own, since: now - seen)
   }

@@ -205,7 +205,7 @@ final class SocketClient: SocketOwner {
     self.view = view
     account = core.clients.account(of: view.id)
     socket?.traffic = account?.traffic
-    core.sockets.endGracePeriod(of: view.id)
+    core.sockets.connected(view.id)
     if let connectDeadline { core.reactor.cancel(connectDeadline) }
     connectDeadline = nil
     return [

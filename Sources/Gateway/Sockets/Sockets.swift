@@ -9,6 +9,8 @@ final class Sockets {
 
   private unowned let core: Core
   private var clients: [ObjectIdentifier: SocketClient] = [:]
+  /// The number of WebSockets of each client that has some, after they have connected.
+  private var countByClient: [ClientID: Int] = [:]
   /// WebSockets of single streams, by number, until all their received bytes are written.
   var streams: [UInt64: StreamSocket] = [:]
   /// The grace periods of clients that have left.
@@ -48,15 +50,23 @@ final class Sockets {
   }
 
   func add(_ client: SocketClient, _ socket: WebSocket) { clients[ObjectIdentifier(socket)] = client }
+
+  /// One of its WebSockets has said whose it is.
+  func connected(_ client: ClientID) {
+    countByClient[client, default: 0] += 1
+    if let absence = absences.removeValue(forKey: client) { core.reactor.cancel(absence) }
+  }
+
   func remove(_ socket: WebSocket) {
     guard let client = clients.removeValue(forKey: ObjectIdentifier(socket))?.view?.id else { return }
+    countByClient[client] = countByClient[client].flatMap { $0 > 1 ? $0 - 1 : nil }
     core.presence.restartTimer(of: client)
     startGracePeriod(of: client)
   }
 
   /// Starts a client's grace period: without a new WebSocket in time its connection peers are removed.
   func startGracePeriod(of client: ClientID) {
-    guard absences[client] == nil, !clients.values.contains(where: { $0.view?.id == client }) else { return }
+    guard absences[client] == nil, countByClient[client] == nil else { return }
     absences[client] = core.reactor.schedule(after: core.options.reconnectTimeout) { [weak self] in
       guard let self else { return }
       absences[client] = nil
@@ -64,13 +74,9 @@ final class Sockets {
     }
   }
 
-  func endGracePeriod(of client: ClientID) {
-    if let absence = absences.removeValue(forKey: client) { core.reactor.cancel(absence) }
-  }
-
   /// Whether a client has a WebSocket, of either kind.
   func hasSocket(_ client: ClientID) -> Bool {
-    clients.values.contains { $0.view?.id == client } || streams.values.contains { $0.view?.id == client }
+    countByClient[client] != nil || streams.values.contains { $0.view?.id == client }
   }
 
   func viewer(of socket: WebSocket) -> ClientView? { clients[ObjectIdentifier(socket)]?.view }
