@@ -83,6 +83,9 @@ final class Core {
   var pendingEvents: [(event: SessionEvent, sessions: [EndpointID])] = []
   /// The bytes of the messages among them.
   var pendingBytes = 0
+  /// Delivery statuses that come while their message is being sent; nil while none is.
+  var earlyStatuses: [(message: UInt64, recipients: [EndpointID], fate: DeliveryStatus)]?
+  var messageFacets = MessageFacets()
   var memberCache = MemberCache()
   /// Members that the rule of a session has admitted, for one entry about each in the audit.
   var admittedMembers: Set<EndpointID> = []
@@ -155,6 +158,7 @@ final class Core {
     sessionStore.reactor = host.reactor
     sessionStore.onUnreliable = { [weak self] message, sessions in self?.receiveUnreliable(message, in: sessions) }
     sessionStore.onEvent = { [weak self] event, sessions in self?.enqueue(event, in: sessions) }
+    sessionStore.onSettled = { [weak self] in self?.settle($0, for: $1, $2, in: $3) }
     sessionStore.onDamage = { [log] in
       log(
         .error, for: .operator, "damaged",
@@ -267,11 +271,21 @@ final class Core {
 
   func runIdempotently(_ call: Call, _ work: () throws -> Reply) throws -> Reply {
     if let reply = try recall(call) { return reply }
-    do {
-      let reply = try work()
-      remember(reply, to: call)
-      return reply
-    } catch {
+    let reply = try forgetOnError(call, work)
+    remember(reply, to: call)
+    return reply
+  }
+
+  /// The same for work that may only begin here: where it gives nil, the request is still under way.
+  func beginIdempotently(_ call: Call, _ work: () throws -> Reply?) throws -> Reply? {
+    if let reply = try recall(call) { return reply }
+    guard let reply = try forgetOnError(call, work) else { return nil }
+    remember(reply, to: call)
+    return reply
+  }
+
+  private func forgetOnError<Result>(_ call: Call, _ work: () throws -> Result) throws -> Result {
+    do { return try work() } catch {
       idempotency.forget(call)
       throw error
     }

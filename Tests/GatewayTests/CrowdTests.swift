@@ -67,6 +67,20 @@ struct CrowdTests {
     }
   }
 
+  @Test func `a message to peers of the same gateway is answered as delivered, and is one change`() async throws {
+    try await withGateway { gateway in
+      let (client, path) = try await Self.crowd(at: gateway, of: 3)[0]
+      let talk = try await Talk.connected(client)
+      let subscription: JSON = ["channel": .text("\(path)/messages")]
+      let number = try await talk.ask(["id": 1, "subscribe": subscription])["ok"]?["number"]
+      for body in ["one", "two"] {
+        let sent = try await client.ask("POST", "\(path)/messages", Array(body.utf8)).json
+        #expect(sent["delivery"]?["delivered"] == 2 && sent["delivery"]?["pending"] == 0, "\(sent.line)")
+        #expect(try await talk.change(of: number)["put"] == sent)
+      }
+    }
+  }
+
   @Test func `a message to all is one text, whose bytes all who receive it share`() async throws {
     try await withGateway { gateway in
       let crowd = try await Self.crowd(at: gateway)

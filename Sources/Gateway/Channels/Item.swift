@@ -68,12 +68,19 @@ struct Change: Sendable {
   func json(putting bytes: [UInt8]?, in number: Int? = nil) -> [UInt8] {
     var json: [UInt8] = []
     json.reserveCapacity((bytes?.count ?? id.utf8.count) + Self.frameBytes)
-    json += number.map { "{\"n\":\($0),\"o\":\(offset)," }?.utf8 ?? "{\"o\":\(offset),".utf8
+    if let number {
+      json += "{\"n\":".utf8
+      JSON.write(number, to: &json)
+      json += ",\"o\":".utf8
+    } else {
+      json += "{\"o\":".utf8
+    }
+    JSON.write(Int(clamping: offset), to: &json)
     if let bytes {
-      json += "\"put\":".utf8
+      json += ",\"put\":".utf8
       json += bytes
     } else {
-      json += "\"del\":".utf8
+      json += ",\"del\":".utf8
       JSON.write(id, to: &json)
     }
     json.append(UInt8(ascii: "}"))

@@ -112,7 +112,8 @@ final class Clients {
   /// Called with an absent client once it is active again.
   var onReturn: (ClientID) -> Void = { _ in }
 
-  private func markActive(_ id: ClientID, _ account: ClientAccount) {
+  /// Marks a client as active whose account is at hand.
+  func markActive(_ id: ClientID, _ account: ClientAccount) {
     account.lastSeen = steadyClock()
     guard account.isAway else { return }
     account.isAway = false

@@ -29,6 +29,20 @@ enum Scope: String, CaseIterable {
 }
 
 extension Scope {
+  /// Its bit in a set of scopes, which is looked at for each request; none of it is stored.
+  fileprivate var place: UInt16 {
+    switch self {
+    case .peers: 0
+    case .sessions: 1
+    case .messages: 2
+    case .streams: 3
+    case .resources: 4
+    case .trust: 5
+    case .clients: 6
+    case .events: 7
+    }
+  }
+
   /// The scope of a path below a session.
   private init(ofSession part: String) {
     switch part {
@@ -54,7 +68,7 @@ struct Scopes: OptionSet, Hashable, Sendable {
   var words: [String] { Scope.allCases.filter(contains).map(\.rawValue) }
   var json: JSON { .list(words.map(JSON.text)) }
 
-  private static func bit(_ scope: Scope) -> UInt16 { 1 << (Scope.allCases.firstIndex(of: scope) ?? 0) }
+  private static func bit(_ scope: Scope) -> UInt16 { 1 << scope.place }
 
   // MARK: Texts
 

@@ -1,5 +1,6 @@
 internal import Media
 internal import Notation
+internal import Synchronization
 
 /// Random texts: ids, epochs, tokens and pairing codes.
 enum Secrets {
@@ -8,7 +9,9 @@ enum Secrets {
   private static let codeAlphabet = Array("ABCDEFGHJKMNPQRSTUVWXYZ23456789".utf8)
 
   /// An unguessable id, of 80 bits.
-  static func id() -> String { text(OpenSSLCrypto.randomBytes(16).map { lowerAlphabet[Int($0 & 31)] }) }
+  static func id() -> String { pool.withLock { $0.take(16) { text($0.map { lowerAlphabet[Int($0 & 31)] }) } } }
+
+  private static let pool = Mutex(RandomPool())
 
   static func isEpochByte(_ byte: UInt8) -> Bool { lowerAlphabet.contains(byte) }
 
@@ -37,4 +40,22 @@ enum Secrets {
   static func shown(code: String) -> String { "\(code.prefix(4))-\(code.suffix(4))" }
 
   private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+}
+
+/// Random bytes for ids, of which each message has one: thousands are drawn together. Each byte is used once. Secrets,
+/// such as tokens and codes, are drawn by themselves.
+private struct RandomPool {
+  private static let size = 4_096
+
+  private var bytes: [UInt8] = []
+  private var left = 0
+
+  mutating func take<Result>(_ count: Int, _ body: (ArraySlice<UInt8>) -> Result) -> Result {
+    if left < count {
+      bytes = OpenSSLCrypto.randomBytes(Self.size)
+      left = bytes.count
+    }
+    left -= count
+    return body(bytes[left..<left + count])
+  }
 }

@@ -248,6 +248,8 @@ enum MediaRange {
   }
 
   static func isJSON(_ type: String) -> Bool {
+    // As most are written.
+    if type == "application/json" { return true }
     let essence = essence(type)
     return essence == "application/json" || essence.hasSuffix("+json")
   }

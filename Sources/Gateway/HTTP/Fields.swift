@@ -3,6 +3,7 @@ internal import Notation
 /// The members of an object that a client sent: each is read once; one that was not read is refused by its name.
 struct Fields {
   private let members: [JSON.Member]
+  /// The names that were asked for, also those that the object does not have.
   private var readNames: [String] = []
   /// The object's path in the body, for error texts.
   private let place: String
@@ -15,6 +16,8 @@ struct Fields {
     }
     self.members = members
     self.place = place
+    // Allocated once: most objects have so many at most.
+    readNames.reserveCapacity(8)
   }
 
   func path(of name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }

@@ -79,11 +79,6 @@ extension Method {
     case .other(let name): name
     }
   }
-
-  init(name: String) {
-    let known: [Method] = [.get, .head, .post, .put, .patch, .delete, .options]
-    self = known.first { $0.name == name } ?? .other(name)
-  }
 }
 
 /// Finds the route of a path, segment by segment.

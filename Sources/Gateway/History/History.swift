@@ -40,8 +40,7 @@ final class History: @unchecked Sendable {
   /// The oldest stored message.
   private var first: StoredMessage?
   private var isPruning = false
-  /// A cache: mostly the next message has the same sender.
-  private var lastFacets: (sender: String, mode: String, facets: [String: String])?
+  private var messageFacets = MessageFacets()
   private let latest: [StoredMessage]
   private let offsetAtStart: UInt64
   /// The channel of its messages; those that are stored before there is a channel wait.
@@ -85,7 +84,7 @@ final class History: @unchecked Sendable {
   func item(_ message: StoredMessage) -> Item {
     Item(
       id: id(of: message), ordinal: message.ordinal, owner: owner,
-      facets: facets(message.sender, message.mode),
+      facets: messageFacets.of(message.sender, message.mode),
       bytes: message.isDamaged ? damagedPlaceholder(for: message) : message.json,
       position: Position(epoch: session.epoch, offset: message.changed))
   }
@@ -99,13 +98,6 @@ final class History: @unchecked Sendable {
       .init("at", .text(Timestamp(milliseconds: message.at).description)), .init("size", 0),
       .init("contentType", "application/octet-stream"), .init("body", ""), .init("damaged", true),
     ]).bytes
-  }
-
-  private func facets(_ sender: String, _ mode: String) -> [String: String] {
-    if let last = lastFacets, last.sender == sender, last.mode == mode { return last.facets }
-    let facets = ["from": sender, "mode": mode]
-    lastFacets = (sender, mode, facets)
-    return facets
   }
 
   private func id(of message: StoredMessage) -> String { message.name ?? Self.id(of: message.ordinal) }

@@ -43,6 +43,8 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   var onUnreliable: (Nearby.Message, [EndpointID]) -> Void = { _, _ in }
   /// Called with each event of the gateway's sessions, and those that have it.
   var onEvent: (SessionEvent, [EndpointID]) -> Void = { _, _ in }
+  /// Called with the delivery status of a message of a session without a durable history.
+  var onSettled: (_ message: UInt64, [EndpointID], DeliveryStatus, _ session: EndpointID) -> Void = { _, _, _, _ in }
 
   private init(_ writer: Writer, in folder: String, isDurable: Bool, nextNumber: Int) {
     self.writer = writer
@@ -214,7 +216,8 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   func handle(_ event: SessionEvent, in sessions: [EndpointID]) { onEvent(event, sessions) }
 
   func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID) {
-    histories[session]?.updateDelivery(of: message, for: recipients, fate)
+    guard let history = histories[session] else { return onSettled(message, recipients, fate, session) }
+    history.updateDelivery(of: message, for: recipients, fate)
   }
 
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {

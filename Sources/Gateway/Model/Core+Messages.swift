@@ -13,11 +13,10 @@ extension Core {
     if message.mode == .unreliable { return }
     meters.message(.incoming, message.mode, message.bytes.count, times: models.count)
     // A message of a durable history is announced once it is stored.
-    let models = models.filter { $0.history == nil }
-    if models.isEmpty { return }
+    guard models.contains(where: { $0.history == nil }) else { return }
     let (text, id) = (MessageText(message), Secrets.id())
     let written = text.written(as: id, at: Timestamp.now)
-    for model in models { put(text, as: id, written, in: model) }
+    for model in models where model.history == nil { put(text, as: id, written, in: model) }
   }
 
   /// Announces an unreliable message, which waits neither for the sessions' other events nor for the store.
@@ -39,20 +38,9 @@ extension Core {
   }
 
   @discardableResult
-  private func record(_ text: MessageText, as id: String, receipt: Receipt? = nil, in model: SessionModel) -> Item {
-    var written = text.written(as: id, at: Timestamp.now)
-    if let receipt {
-      let head = written.dropLast()
-      var delivery = Delivery(of: id, head.count, to: receipt.recipients)
-      written = delivery.written(after: head)
-      model.deliveries[receipt.id] = delivery
-    }
-    return put(text, as: id, written, in: model)
-  }
-
-  @discardableResult
   private func put(_ text: MessageText, as id: String, _ written: [UInt8], in model: SessionModel) -> Item {
-    model.messages.put(id, written: written, owner: model.owner, facets: text.facets)
+    let facets = messageFacets.of(text.from, text.mode.word)
+    return model.messages.put(id, written: written, owner: model.owner, facets: facets)
   }
 
   // MARK: Sending
@@ -93,24 +81,46 @@ extension Core {
   /// Sends all of it, or nothing, to the named recipients, or to all connected members. If the history is durable, the
   /// answer comes once the message is stored. Without a name the message gets one.
   func send(_ call: Call, in model: SessionModel, named name: String? = nil) async throws -> Item {
-    if model.history != nil { try requireDiskSpace("sent") }
+    guard let history = model.history else { return try sendAtOnce(call, in: model, named: name) }
+    try requireDiskSpace("sent")
     let recipients = try recipients(call, in: model)
     let text = try text(of: call, .reliable, to: recipients, in: model)
     let addressees = recipients.map(Recipients.only) ?? .all
     do {
-      let item: Item
-      if let history = model.history {
-        item = try await store(text, named: name, to: addressees, in: model, history)
-      } else {
-        let receipt = try model.session.trySend(
-          withReceipt: text.bytes, contentType: text.contentType, to: addressees)
-        item = record(text, as: name ?? Secrets.id(), receipt: receipt, in: model)
-      }
+      let item = try await store(text, named: name, to: addressees, in: model, history)
       meters.message(.outgoing, .reliable, call.body.count)
       return item
     } catch let error as NearbyError {
       throw Problem(error)
     }
+  }
+
+  /// The same in a session whose history is not durable: nothing has to be waited for.
+  func sendAtOnce(_ call: Call, in model: SessionModel, named name: String? = nil) throws(Problem) -> Item {
+    let recipients = try recipients(call, in: model)
+    let text = try text(of: call, .reliable, to: recipients, in: model)
+    let members = recipients ?? model.session.members
+    earlyStatuses = []
+    defer { earlyStatuses = nil }
+    let number: UInt64
+    do throws(NearbyError) {
+      number = try model.session.dispatch(
+        text.bytes, contentType: text.contentType, to: recipients.map(Recipients.only) ?? .all, .reliable,
+        wantsFate: true)
+    } catch {
+      throw Problem(error)
+    }
+    meters.message(.outgoing, .reliable, call.body.count)
+    let id = name ?? Secrets.id()
+    let head = text.written(as: id, at: Timestamp.now).dropLast()
+    var delivery = Delivery(of: id, head.count, to: members)
+    // Peers of this gateway have it by now.
+    for status in earlyStatuses ?? [] where status.message == number {
+      delivery.set(status.fate, for: status.recipients)
+    }
+    let item = put(text, as: id, delivery.written(after: head), in: model)
+    if !delivery.isSettled { model.deliveries[number] = delivery }
+    return item
   }
 
   /// Idempotent send: returns the message with that name, or sends it once, however often it is asked for.

@@ -69,7 +69,8 @@ extension Core {
   private func handle(_ event: SessionEvent, in model: SessionModel) {
     let id = model.id
     switch event {
-    case .member, .suspended, .away, .message: break
+    // The delivery status of what a client sends comes by the message's number (`settle`).
+    case .member, .suspended, .away, .message, .fate: break
     case .notConnected(let invitee, let reason): failed(invitee, reason, model)
     case .adhocEnded: start { core in await core.adhocEnded(in: id) }
     case .stream(let reader): opened(reader, in: model)
@@ -78,7 +79,6 @@ extension Core {
     case .sending(let resource): resumeTransfer(resource, in: model)
     case .comparison(let comparison): handle(comparison, in: model)
     case .comparisonFailed(let peer, let number, let reason): comparisonFailed(with: peer, number, reason, in: model)
-    case .fate(let receipt, let members, let fate): handle(fate, for: members, of: receipt, in: model)
     case .undelivered(let members, let fate):
       publishEvent("undelivered", of: members, in: [model], [.init("fate", .text("\(fate)"))])
     }

@@ -8,8 +8,19 @@ struct Delivery {
   /// The limit on recipients that are shown by name; for more, only counts are shown.
   static let namedMax = 64
 
-  enum State: String, CaseIterable {
+  enum State: String {
     case pending, delivered, undelivered, unknown
+
+    static let all = [State.pending, .delivered, .undelivered, .unknown]
+
+    fileprivate var place: Int {
+      switch self {
+      case .pending: 0
+      case .delivered: 1
+      case .undelivered: 2
+      case .unknown: 3
+      }
+    }
 
     init(_ fate: DeliveryStatus) {
       self =
@@ -35,7 +46,11 @@ struct Delivery {
 
     mutating func write(to json: inout [UInt8]) {
       if head.isEmpty {
-        head += "{\"member\":\"\(id.text)\",\"peer\":\"\(peer.text)\",\"displayName\":".utf8
+        head += "{\"member\":\"".utf8
+        head += id.text.utf8
+        head += "\",\"peer\":\"".utf8
+        head += peer.text.utf8
+        head += "\",\"displayName\":".utf8
         JSON.write(name, to: &head)
         head += ",\"state\":\"".utf8
       }
@@ -53,7 +68,7 @@ struct Delivery {
   /// The index of each recipient, if there are more than a few.
   private var places: [EndpointID: Int] = [:]
   /// How many recipients are in each state.
-  private var counts: [State: Int]
+  private var counts = SIMD4<Int>()
 
   init(of message: String = "", _ headCount: Int = 0, to members: [Member]) {
     self.init(message, headCount, members.map { Recipient($0.id, peer: $0.peer, name: $0.name) })
@@ -63,7 +78,7 @@ struct Delivery {
     self.message = message
     self.headCount = headCount
     self.recipients = recipients
-    counts = recipients.reduce(into: [:]) { $0[$1.state, default: 0] += 1 }
+    for recipient in recipients { counts[recipient.state.place] += 1 }
     guard recipients.count > Self.linearSearchMax else { return }
     for (place, recipient) in recipients.enumerated() { places[recipient.id] = place }
   }
@@ -75,9 +90,7 @@ struct Delivery {
     recipients.count > Self.linearSearchMax ? places[member] : recipients.firstIndex { $0.id == member }
   }
 
-  private func count(of state: State) -> Int { counts[state] ?? 0 }
-
-  var isSettled: Bool { count(of: .pending) == 0 }
+  var isSettled: Bool { counts[State.pending.place] == 0 }
 
   func after(_ headCount: Int) -> Delivery {
     var delivery = self
@@ -88,15 +101,18 @@ struct Delivery {
   mutating func set(_ fate: DeliveryStatus, for members: [EndpointID]) {
     for member in members {
       guard let place = place(of: member) else { continue }
-      counts[recipients[place].state, default: 0] -= 1
+      counts[recipients[place].state.place] -= 1
       recipients[place].state = State(fate)
-      counts[recipients[place].state, default: 0] += 1
+      counts[recipients[place].state.place] += 1
     }
   }
 
   private mutating func write(to json: inout [UInt8]) {
-    for state in State.allCases {
-      json += "\(state == .pending ? "{" : ",")\"\(state.rawValue)\":\(count(of: state))".utf8
+    for state in State.all {
+      json += (state == .pending ? "{\"" : ",\"").utf8
+      json += state.rawValue.utf8
+      json += "\":".utf8
+      JSON.write(counts[state.place], to: &json)
     }
     if recipients.count <= Self.namedMax {
       json += ",\"recipients\":".utf8
@@ -146,27 +162,31 @@ extension Core {
   /// Changes within this time are published together.
   private static let deliveryDelay: Duration = .milliseconds(20)
 
-  func handle(_ fate: DeliveryStatus, for members: [Member], of receipt: Receipt.ID, in model: SessionModel) {
-    guard model.deliveries[receipt] != nil else { return }
-    model.deliveries[receipt]?.set(fate, for: members.map(\.id))
+  /// The delivery status of the message with this number of the engine; before it is recorded, the status waits.
+  func settle(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID) {
+    guard let model = sessionsByEndpoint[session], model.deliveries[message] != nil else {
+      earlyStatuses?.append((message, recipients, fate))
+      return
+    }
+    model.deliveries[message]?.set(fate, for: recipients)
     if model.changedDeliveries.isEmpty {
       let id = model.id
       reactor.schedule(after: Self.deliveryDelay) { [weak self] in
         if let self, let model = sessions[id] { publishDeliveries(of: model) }
       }
     }
-    model.changedDeliveries.insert(receipt)
+    model.changedDeliveries.insert(message)
   }
 
   private func publishDeliveries(of model: SessionModel) {
     // In the order of sending.
-    for receipt in model.changedDeliveries.sorted() {
-      guard var delivery = model.deliveries[receipt] else { continue }
+    for number in model.changedDeliveries.sorted() {
+      guard var delivery = model.deliveries[number] else { continue }
       // The message may be too old to be kept.
       if let item = model.messages[delivery.message] {
         model.messages.put(item, written: delivery.written(after: item.bytes.prefix(delivery.headCount)))
       }
-      model.deliveries[receipt] = delivery.isSettled ? nil : delivery
+      model.deliveries[number] = delivery.isSettled ? nil : delivery
     }
     model.changedDeliveries = []
   }

@@ -13,7 +13,6 @@ struct MessageText {
   let contentType: String?
   /// The same, or the type that the bytes look like.
   let type: String
-  let facets: [String: String]
 
   init(_ message: Message) {
     self.init(
@@ -25,7 +24,6 @@ struct MessageText {
     (self.from, self.name, self.to, self.mode, self.bytes) = (from, name, to, mode, bytes)
     self.contentType = contentType
     type = contentType ?? Self.type(of: bytes)
-    facets = ["from": from, "mode": mode.word]
   }
 
   private static func type(of bytes: [UInt8]) -> String {
@@ -50,11 +48,29 @@ struct MessageText {
       json += ",\"to\":".utf8
       JSON.list(to.map(JSON.text)).write(to: &json)
     }
-    json += ",\"mode\":\"\(mode.word)\",\"at\":\"\(time.description)\",\"size\":\(bytes.count),\"contentType\":".utf8
+    json += ",\"mode\":\"".utf8
+    json += mode.word.utf8
+    json += "\",\"at\":\"".utf8
+    time.write(to: &json)
+    json += "\",\"size\":".utf8
+    JSON.write(bytes.count, to: &json)
+    json += ",\"contentType\":".utf8
     JSON.write(type, to: &json)
     PayloadJSON.write(bytes, as: "body", to: &json)
     json.append(UInt8(ascii: "}"))
     return json
+  }
+}
+
+/// The facets of messages, and a cache: mostly the next one has the same sender.
+struct MessageFacets {
+  private var last: (sender: String, mode: String, facets: [String: String])?
+
+  mutating func of(_ sender: String, _ mode: String) -> [String: String] {
+    if let last, last.sender == sender, last.mode == mode { return last.facets }
+    let facets = ["from": sender, "mode": mode]
+    last = (sender, mode, facets)
+    return facets
   }
 }
 

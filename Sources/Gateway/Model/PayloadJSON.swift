@@ -16,12 +16,16 @@ enum PayloadJSON {
   /// The same, appended to other members.
   static func write(_ bytes: [UInt8], as name: String, to json: inout [UInt8]) {
     if JSON.isPlain(bytes) {
-      json += ",\"\(name)\":\"".utf8
+      json += ",\"".utf8
+      json += name.utf8
+      json += "\":\"".utf8
       json += bytes
       return json.append(UInt8(ascii: "\""))
     }
     for member in members(bytes, as: name) {
-      json += ",\"\(member.name)\":".utf8
+      json.append(UInt8(ascii: ","))
+      JSON.write(member.name, to: &json)
+      json.append(UInt8(ascii: ":"))
       member.value.write(to: &json)
     }
   }

@@ -21,15 +21,17 @@ extension Routes {
       body: .bytes(max: Core.messageBytesMax),
       .nowOrLater(
         { core, call in
-          guard try core.mode(call) == .unreliable else { return try core.recall(call) }
-          return try core.runIdempotently(call) {
-            try core.sendUnreliably(call, in: core.ownSession(call[0], for: call.need()))
+          let mode = try core.mode(call)
+          return try core.beginIdempotently(call) {
+            let session = try core.ownSession(call[0], for: call.need())
+            if mode == .unreliable { return try core.sendUnreliably(call, in: session) }
+            if session.history != nil { return nil }
+            return created(try core.sendAtOnce(call, in: session), in: session)
           }
         },
         { core, call in
           let session = try core.ownSession(call[0], for: call.need())
-          let item = try await core.send(call, in: session)
-          return .created(item, at: "\(session.messages.path)/\(item.id)")
+          return created(try await core.send(call, in: session), in: session)
         })),
     Route(
       .put, "/v1/sessions/{session}/messages/{message}", .role(.member), parameters: ["to", "mode"],
@@ -44,6 +46,10 @@ extension Routes {
         return isNew ? .created(item, at: "\(session.messages.path)/\(Percent.encode(item.id))") : .item(item)
       }),
   ]
+
+  private static func created(_ item: Item, in session: SessionModel) -> Reply {
+    .created(item, at: "\(session.messages.path)/\(item.id)")
+  }
 
   /// Looks a message up in the channel, and then in the store. All who see a session see its messages.
   private static func message(_ tell: @escaping @Sendable (Item) throws -> Reply) -> Route.Work {

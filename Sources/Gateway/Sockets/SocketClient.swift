@@ -11,6 +11,7 @@ final class SocketClient: SocketOwner {
 
   let core: Core
   private let head: Head
+  private let connection: RequestConnection
   private(set) var view: ClientView?
   private(set) weak var socket: WebSocket?
   var subscriptions: [String: Subscription] = [:]
@@ -32,6 +33,7 @@ final class SocketClient: SocketOwner {
   init(_ core: Core, _ head: Head) {
     self.core = core
     self.head = head
+    connection = RequestConnection(head)
   }
 
   func opened(_ socket: WebSocket) {
@@ -93,13 +95,19 @@ final class SocketClient: SocketOwner {
   // MARK: Incoming frames
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
-    if let view { core.clients.markActive(view.id) }
+    if let view, let account { core.clients.markActive(view.id, account) }
     guard kind == .text else { return close(.badFrame, "binary frames are not agreed on: send text") }
-    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) where !isClosing {
-      let line = Array(UnsafeRawBufferPointer(rebasing: line))
-      if pendingFrames.isEmpty, canRunFrame(from: socket) { takeTurn(line) } else { pendingFrames.append(line) }
+    var rest = bytes[...]
+    while !rest.isEmpty, !isClosing {
+      let line = rest.prefix { $0 != UInt8(ascii: "\n") }
+      rest = rest[line.endIndex...].dropFirst()
+      if !line.isEmpty { receive(Array(UnsafeRawBufferPointer(rebasing: line)), from: socket) }
     }
     runFrames(of: socket)
+  }
+
+  private func receive(_ line: [UInt8], from socket: WebSocket) {
+    if pendingFrames.isEmpty, canRunFrame(from: socket) { takeTurn(line) } else { pendingFrames.append(line) }
   }
 
   /// Whether the client reads its answers, and has a share of this turn left.
@@ -199,7 +207,7 @@ final class SocketClient: SocketOwner {
     let token = try connect.text("token") ?? core.access.cookie(of: head)
     try connect.end()
     guard view == nil else { throw Problem(.conflict, "this WebSocket is connected already") }
-    guard let token, let view = try core.access.client(token: token, over: RequestConnection(head)) else {
+    guard let token, let view = try core.access.client(token: token, over: connection) else {
       throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
     }
     self.view = view
@@ -251,7 +259,7 @@ final class SocketClient: SocketOwner {
       throw Problem(
         .notFound, "\(QuotedText.of(path)) is no channel: every collection of /docs is one", field: "subscribe.channel")
     }
-    let call = Call(.get, segments, match.captures, of: view, over: RequestConnection(head))
+    let call = Call(.get, segments, match.captures, of: view, over: connection)
     try core.access.check(call, route)
     return try work(core, call)
   }
@@ -276,7 +284,7 @@ final class SocketClient: SocketOwner {
 
   private func request(_ request: Fields, _ id: JSON, _ view: ClientView) throws {
     var request = request
-    let method = Method(name: try request.needText("method"))
+    let method = Method(try request.needText("method"))
     let target = try request.needText("path")
     let body = request.value("body")
     let headers = try request.dictionary("headers", max: 16) ?? [:]
@@ -289,11 +297,15 @@ final class SocketClient: SocketOwner {
     let (parsed, match, route) = try place(target, method)
     var fields = Headers()
     for (name, value) in headers { fields.append(name, value) }
-    var bytes = body?.bytes ?? []
-    if case .text(let text)? = body, case .bytes = route.body { bytes = Array(text.utf8) }
+    let bytes: [UInt8]
+    if case .text(let text)? = body, case .bytes = route.body {
+      bytes = Array(text.utf8)
+    } else {
+      bytes = body?.bytes ?? []
+    }
     let call = Call(
       method, parsed.path, match.captures, query: parsed.query, headers: fields, body: bytes, of: view,
-      over: RequestConnection(head))
+      over: connection)
     try core.access.check(call, route)
     switch route.work {
     case .now(let work): say(id, try core.runIdempotently(call) { try work(core, call) })
@@ -395,9 +407,14 @@ final class SocketClient: SocketOwner {
     say(id, reply)
   }
 
+  /// The size of all of an answer but its body, where its id and its location are short.
+  private static let answerFrameBytes = 192
+
   private func say(_ id: JSON, _ reply: Reply) {
-    var frame = JSON.object([.init("id", id)]).bytes
-    frame.removeLast()
+    var frame: [UInt8] = []
+    frame.reserveCapacity(reply.bytesCount + Self.answerFrameBytes)
+    frame += "{\"id\":".utf8
+    id.write(to: &frame)
     frame += (reply.status < 400 ? ",\"ok\":" : ",\"problem\":").utf8
     if case .pieces(let pieces) = reply.body {
       var whole = Pieces([frame])

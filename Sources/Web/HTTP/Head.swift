@@ -112,7 +112,7 @@ package enum Method: Hashable, Sendable {
   /// Another method, as it was sent.
   case other(String)
 
-  init(_ text: String) {
+  package init(_ text: String) {
     self =
       switch text {
       case "GET": .get
