@@ -31,6 +31,8 @@ class Typing(Stage):
 
     def test_terminal_shows_no_line_for_somebody_who_writes(self):
         ada = self.enter(self.gateways[0], "Ada")
+        # Before Cleo is there, whose invitation would wait for an answer otherwise.
+        self.let_everybody_join(ada)
         with tempfile.TemporaryDirectory() as folder:
             arguments = [PROGRAM, "adhoc", "--name", "Cleo", "--keys", "ephemeral", "--discovery", "static"]
             for gateway in self.gateways:
@@ -39,7 +41,6 @@ class Typing(Stage):
                 arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "XDG_DATA_HOME": folder})
             self.addCleanup(cleo.communicate)
             self.addCleanup(cleo.kill)
-            self.let_everybody_join(ada)
             self.turn(ada, "Session")
             expect(ada.locator(".roomhead")).to_contain_text("1 person connected")
             box = ada.get_by_role("textbox", name="Message")
