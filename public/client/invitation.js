@@ -66,7 +66,9 @@ export async function invite(gateway, session, { to, name, serviceType, context,
   const invitations = gateway.follow('/v1/invitations')
   let made
   try {
-    made = await gateway.post('/v1/invitations', { session: session.id, to, serviceType, ...bytes, timeout }, { signal })
+    signal?.throwIfAborted()
+    // Not given up in the middle: an invitation that is sent unanswered could not be cancelled.
+    made = await gateway.post('/v1/invitations', { session: session.id, to, serviceType, ...bytes, timeout })
     const answer = await answered(invitations, made.id, signal)
     if (answer.state !== 'accepted') throw refusal(answer, name)
     await session.whenConnected(to, { signal })
