@@ -10,7 +10,7 @@ AXE = os.path.join(os.path.dirname(importlib.util.find_spec("axe_playwright_pyth
 SIZES = {"narrow": {"width": 320, "height": 640}, "wide": {"width": 1600, "height": 900}}
 RUN = """() => axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(
   ({ id, impact, nodes }) => `${impact}: ${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(' | ')}`))"""
-# What scrolls by itself, or is cut on purpose, may reach out of the window.
+# Elements that scroll, or are cut on purpose, may reach out of the window.
 OUTSIDE = """() => [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('.scroller, .rooms, .cut, svg, .thumbs'))
   .filter((e) => { const r = e.getBoundingClientRect(); return r.width && (r.right > innerWidth + 1 || r.left < -1) })
   .map((e) => `${e.tagName}.${e.className}`)"""

@@ -58,7 +58,7 @@ class Examples(Stage):
         both = ada.locator("#paper").evaluate(INKED)
         self.check("board", pages)
         ben.reload()
-        # What Ada has drawn is there again; the other line was Ben's, of a page that is gone.
+        # Ada's line is there again; the other one was Ben's, of a page that is gone.
         self.until_inked(ben, lambda count: count == own)
         self.assertEqual(both, ada.locator("#paper").evaluate(INKED))
         ada.get_by_role("button", name="Clear for everyone").click()

@@ -10,7 +10,7 @@ from stage import Stage, expect
 MESSAGES_PER_SECOND = 95
 SECONDS = 20
 WORKERS = 4
-# What was said before: a session of some hours.
+# Earlier messages, as in a session of some hours.
 MESSAGES_BEFORE = 3000
 # As a phone is slower than this machine.
 SLOWNESS = 4

@@ -24,7 +24,7 @@ class Typing(Stage):
         expect(self.message(ben, "Hello")).to_be_visible()
         expect(ben.locator(".typing")).to_be_hidden()
         expect(ben.locator(".message")).to_have_count(1)
-        # Whoever stops writing is not said to write for long.
+        # The typing mark goes soon after somebody stops writing.
         box.press_sequentially("or not")
         expect(ben.locator(".typing")).to_be_visible()
         expect(ben.locator(".typing")).to_be_hidden()

@@ -3,7 +3,7 @@
 from guests import OperatorStage, add_photo
 from stage import expect
 
-# Of one colour, with its name on it.
+# A picture of one colour, with its name on it.
 PLAIN = """(context, width, height) => {
   context.fillStyle = '%s'
   context.fillRect(0, 0, width, height)

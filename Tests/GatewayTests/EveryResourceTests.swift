@@ -45,7 +45,7 @@ struct EveryResourceTests {
     return all
   }
 
-  /// What they give is no JSON, takes its time, is not kept, or comes with the dashboard: they have tests of their own.
+  /// Paths with tests of their own: their answers are no JSON, take time, are not kept, or come with the dashboard.
   private let others: Set = [
     "getDiagnostics", "readStream", "openStreamSocket", "openSocket", "downloadResource", "listDatagrams",
     "getClientDocs",

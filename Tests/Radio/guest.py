@@ -27,7 +27,7 @@ PROGRAMS = """busybox dash date timeout env setsid nsenter unshare seq dd sha256
   avahi-browse""".split()
 # Loaded by name while a program runs.
 PLUGINS = ["libnss_files.so.2", "libnss_mdns4_minimal.so.2", "libgcc_s.so.1"]
-# Of the C library, for the program that is tested.
+# Parts of the C library that the tested program needs.
 PLUGINS += [f"lib{name}" for name in ("m.so.6", "dl.so.2", "rt.so.1", "pthread.so.0", "resolv.so.2")]
 MODULES = """virtio_pci virtio_net virtio_console 9p 9pnet_virtio veth bridge af_packet drbg jitterentropy_rng ecdh_generic algif_hash
   algif_skcipher cmac ccm gcm ctr cbc sha512_generic hmac bluetooth rfcomm bnep hci_vhci cfg80211 mac80211 mac80211_hwsim""".split()
@@ -113,7 +113,7 @@ class Guest:
         """The ELF file within the kernel: qemu starts it as it is, without the seconds that unpacking it takes there."""
         image = next(self.kernel_root.glob("boot/vmlinuz-*")).read_bytes()
         word = lambda at: int.from_bytes(image[at:at + 4], "little")
-        # Of the header, as the kernel's documentation has it: setup_sects, payload_offset, payload_length.
+        # Fields of the boot protocol's header: setup_sects, payload_offset, payload_length.
         start = ((image[0x1F1] or 4) + 1) * 512 + word(0x248)
         payload = image[start:start + word(0x24C)]
         if payload.startswith(b"\xfd7zXZ\0"):
@@ -207,7 +207,7 @@ class Guest:
 
         def add(name):
             name = name.replace("-", "_")
-            # What is in the kernel itself has no file.
+            # A module that is built into the kernel has no file.
             if name in added or name not in paths:
                 return
             added.add(name)

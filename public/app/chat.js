@@ -71,7 +71,7 @@ export function chat(home) {
       isAtEnd = true
       drawnRoom = room
     }
-    // What is about to be drawn at the end is seen.
+    // An entry that is about to be drawn at the end counts as seen.
     if (room && entries.isShown && !document.hidden && isAtEnd) room.see()
     head.update()
     composer.update(room)

@@ -1,4 +1,4 @@
-// What the gateway is made of, and the SPDX names of the licences.
+// The libraries in the gateway, and the SPDX names of their licences.
 
 export const licences = [
   ['Avahi', 'LGPL-2.1-or-later'],

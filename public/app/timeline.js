@@ -1,4 +1,4 @@
-// What was said and sent in a session, in the order of time; it is kept in order as entries come, change and go.
+// The timeline of a session: messages and files in the order of time, kept in order as entries come, change and go.
 
 /** Entries have a `key` and a `time` in milliseconds; those that nobody else has yet are last, at the time `Infinity`. */
 export class Timeline {

@@ -57,7 +57,7 @@ export class Transfers {
     const { Resource, upload } = this.#parts
     const resource = new Resource(this.home.gateway, room.id, item)
     this.#uploads.set(item.id, resource)
-    // What else became of it, its state says.
+    // Its state says how it ended.
     resource.done.catch((problem) => resource.state === 'uploading' && this.home.fail(problem))
     return new Promise((resolve) => {
       resource.on('progress', () => {
@@ -95,7 +95,7 @@ export class Transfers {
     if (file.name !== name || file.size !== resource.size) throw other
     const known = await this.#parts.interrupted(gateway, room.id, { to, name, content: file })
     if (known === null && (await gateway.storage.all('uploads')).some((record) => record.id === id)) throw other
-    // Of one that another browser began, the gateway compares the digest of the whole.
+    // The gateway compares the digest of the whole of an upload that another browser began.
     await this.#upload(room, { item: resource, file, digest: known?.item.id === id ? known.digest : undefined })
   }
 

@@ -56,7 +56,7 @@ export function virtualList(scroller, element, { make, key, prepare, resized }) 
       sum += now - (before ?? 0)
       heights.set(name, now)
     })
-    // Of entries that are gone nobody asks any more.
+    // Entries that are gone are not asked for any more.
     if (heights.size > 2 * entries.length + drawnMax) forget()
   }
 

@@ -51,7 +51,7 @@ async function start() {
     return writable.getWriter()
   }))
   recorder.port.onmessage = ({ data }) => {
-    // Whoever does not keep up misses some of it, and nobody waits.
+    // A listener that does not keep up misses some of it, and nobody waits.
     for (const writer of writers) if (writer.desiredSize > 0) writer.write(data).catch(() => {})
   }
   talking = { microphone, context, writers }
@@ -89,7 +89,7 @@ async function play({ name, peer, displayName, readable }) {
       voice.show(Math.sqrt(samples.reduce((sum, value) => sum + value * value, 0) / samples.length))
     }
   } catch {
-    // Who has gone says nothing more.
+    // A member that has gone sends nothing more.
   } finally {
     streams -= 1
     voice.show(0)

@@ -50,7 +50,7 @@ async function read({ name, readable }) {
   try {
     for await (const line of lines(readable)) take(parse(line))
   } catch {
-    // Who has gone draws nothing more.
+    // A member that has gone draws nothing more.
   } finally {
     streams -= 1
   }
@@ -76,7 +76,7 @@ function clear() {
   context.clearRect(0, 0, paper.width, paper.height)
 }
 
-// What is drawn here goes out once for each frame.
+// Points that are drawn here go out once for each frame.
 
 let points = null
 

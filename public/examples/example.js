@@ -1,4 +1,4 @@
-// What the examples share: all who have the same page open are in one session, and the page says who they are.
+// Shared by the examples: everybody who has the same page open is in one session, and the page names them.
 
 import { Vicinity } from '../vicinity.js'
 

@@ -1,4 +1,4 @@
-// What devices feel, live: each sends how it is moved, ten times a second, and everybody sees a curve of it.
+// Live sensors: each device sends its motion ten times a second, and everybody sees a curve of it.
 //
 // Samples are unreliable messages: one that is late is of no use.
 

@@ -28,7 +28,7 @@ session.on('message', (message) => {
   if (Array.isArray(said)) said.slice(0, itemsMax).filter(isItem).forEach(merge)
   keep()
 })
-// Whoever comes gets all that there is, and tells what they have.
+// A newcomer gets the whole list, and sends its own.
 follow(session, { come: (member) => tell([...items.values()], member) })
 
 function tell(some, to = []) {

@@ -1,4 +1,4 @@
-# What jobs of the radio lab have in common. They run as root in the lab's machine.
+# Functions that the jobs of the radio lab share. They run as root in the lab's machine.
 RESULT=0
 
 # passes NAME COMMAND…: runs the command, and says how it went.
