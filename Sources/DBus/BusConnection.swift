@@ -4,7 +4,7 @@ public import Reactor
 
 /// A connection with a D-Bus message bus, on a reactor's loop.
 ///
-/// Laws:
+/// Invariants:
 /// - It belongs to the loop's thread, and never waits: the library opens the socket, which the kernel answers at once,
 ///   authenticates and writes as the socket is ready, and each call has a limit of time.
 /// - Messages are handled in a turn of their own. So a handler may call, export, follow and close as it likes.

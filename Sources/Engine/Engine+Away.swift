@@ -2,8 +2,8 @@ public import Wire
 
 /// Away: peers whose programs are absent for now.
 ///
-/// Law: a host reports its own peers only, over the bond's link, and only to hosts that browse for their types and
-/// hosts of their groups. On each new link it reports all of it again: for groups at once, for types when they are
+/// Invariant: a host reports its own peers only, over the bond's link, and only to hosts that browse for their types
+/// and hosts of their groups. On each new link it reports all of it again: for groups at once, for types when they are
 /// asked for. A report stands as long as there is a link to its host, or one is wanted.
 extension Engine {
   // MARK: Sending

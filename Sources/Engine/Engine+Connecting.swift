@@ -2,8 +2,8 @@ public import Wire
 
 /// Connecting: two programs exchange connection data by their own means, and their endpoints connect without discovery.
 ///
-/// Law: connection data prove nothing and open nothing. An endpoint admits only the one endpoint of the one peer that
-/// its own program named, by that peer's own proof, and only while it waits for it; to everybody else it does not
+/// Invariant: connection data prove nothing and open nothing. An endpoint admits only the one endpoint of the one peer
+/// that its own program named, by that peer's own proof, and only while it waits for it; to everybody else it does not
 /// exist.
 extension Engine {
   /// The data for the program at the other end, to be handed to it unchanged.

@@ -2,7 +2,8 @@ import Wire
 
 /// Membership: who belongs to a group, and how its hosts learn of each other.
 ///
-/// Law: a member enters a group by an accepted invitation or by the introduction of a member, and by nothing else.
+/// Invariant: a member enters a group by an accepted invitation or by the introduction of a member, and by nothing
+/// else.
 extension Engine {
   // MARK: Learning of members
 

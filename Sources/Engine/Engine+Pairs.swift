@@ -2,8 +2,8 @@ import Wire
 
 /// Pairs: how a local endpoint and a remote member become connected, and stop being so.
 ///
-/// Law: a pair is connected while the member has joined on the present bond, the local endpoint admits it and has said
-/// so, and its host has said that it admits the local endpoint. Each change is reported once.
+/// Invariant: a pair is connected while the member has joined on the present bond, the local endpoint admits it and has
+/// said so, and its host has said that it admits the local endpoint. Each change is reported once.
 extension Engine {
   enum AdmissionState: Hashable {
     case yes

@@ -2,9 +2,10 @@ import Wire
 
 /// Probing, the failure detector for hosts without a link: whether those whose records are seen are still there.
 ///
-/// Law: a host that dies is reported lost within 8 s and the travel time: its link is silent for 3 s, or it answered a
-/// probe up to 3 s before; then five probes in 4.5 s stay unanswered. At 10 % datagram loss a probe of a living host
-/// fails in 19 of 100 cases, so five in a row in 1 of 4,000 rounds of 3 s: one false loss in three and a half hours.
+/// Invariant: a host that dies is reported lost within 8 s and the travel time: its link is silent for 3 s, or it
+/// answered a probe up to 3 s before; then five probes in 4.5 s stay unanswered. At 10 % datagram loss a probe of a
+/// living host fails in 19 of 100 cases, so five in a row in 1 of 4,000 rounds of 3 s: one false loss in three and a
+/// half hours.
 extension Engine {
   public func probeAnswered(_ id: SightingID, at now: Instant) {
     beginMutation(now)

@@ -2,8 +2,8 @@ import Wire
 
 /// Resources, either way: how they end, their timers, and how they outlive their pair.
 ///
-/// Law: a `TransferEnd` is kept until the other side has acknowledged the record that carries it, over however many
-/// bonds and restarts that takes; so a transfer ends once on each side.
+/// Invariant: a `TransferEnd` is kept until the other side has acknowledged the record that carries it, over however
+/// many bonds and restarts that takes; so a transfer ends once on each side.
 extension Engine {
   /// Ends a transfer from either side.
   public func cancelResource(_ resource: ResourceID, at now: Instant) {

@@ -2,8 +2,9 @@ import Wire
 
 /// The durable state of a host, and its recovery after a restart.
 ///
-/// Law: nothing that depends on unstored state leaves this host. Records are sent, and records of others acknowledged,
-/// only after the batch that holds them; the outputs of a mutation stand before its batch, and belong to it.
+/// Invariant: nothing that depends on unstored state leaves this host. Records are sent, and records of others
+/// acknowledged, only after the batch that holds them; the outputs of a mutation stand before its batch, and belong to
+/// it.
 struct Store {
   /// Batches in flight, oldest first.
   var batches = Deque<Batch>()

@@ -2,7 +2,7 @@ public import Wire
 
 /// Streams: bytes in order from a local endpoint to a member, with flow control by the reader.
 ///
-/// Law: opening, closing and cancelling are records, so each arrives once. Bytes go beside the records, from the
+/// Invariant: opening, closing and cancelling are records, so each arrives once. Bytes go beside the records, from the
 /// reader's position up to its credit; on a new link they wait until it has stated both again.
 extension Engine {
   // MARK: Writing

@@ -2,9 +2,9 @@ import Wire
 
 /// The service types in use nearby: those of local peers, and those that hosts report over links when asked.
 ///
-/// Law: a host reports the types of its peers, which it tells any browser, and nothing else. It asks only hosts that
-/// know the question, and waits for none: a silent one adds nothing. A report replaces the one before, and goes with
-/// the host.
+/// Invariant: a host reports the types of its peers, which it tells any browser, and nothing else. It asks only hosts
+/// that know the question, and waits for none: a silent one adds nothing. A report replaces the one before, and goes
+/// with the host.
 extension Engine {
   /// Looks for service types, until `stopBrowsingTypes` was called as often.
   public func startBrowsingTypes(at now: Instant) {

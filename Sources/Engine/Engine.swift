@@ -2,8 +2,8 @@ public import Wire
 
 /// The decisions of a host: who is nearby, who is invited, who is in which session, what is delivered.
 ///
-/// Law: it has no clock, no random source and no socket. Each call is one mutation at a given moment; after it, drain
-/// `nextOutput()` until nil and look at `nextDeadline`. The same calls give the same outputs, in every process.
+/// Invariant: it has no clock, no random source and no socket. Each call is one mutation at a given moment; after it,
+/// drain `nextOutput()` until nil and look at `nextDeadline`. The same calls give the same outputs, in every process.
 public final class Engine {
   public let hostID: HostID
   public let incarnation: Incarnation

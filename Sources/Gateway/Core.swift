@@ -8,8 +8,8 @@ internal import Web
 
 /// A gateway on its host's loop: its resources, the clients that see them, and their changes.
 ///
-/// Law: everything here belongs to the loop's thread. Work that waits runs in a task of `start`, which looks up its
-/// object again by id: the object may have gone meanwhile.
+/// Invariant: everything here belongs to the loop's thread. Work that waits runs in a task of `start`, which looks up
+/// its object again by id: the object may have gone meanwhile.
 final class Core {
   let host: Host
   let reactor: Reactor

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// One thread that waits for descriptors, timers and jobs, and is the executor of the actors that live on it.
 ///
-/// Laws:
+/// Invariants:
 /// - Everything but `enqueue`, `spawn`, `post`, `stop` and `now` belongs to the thread inside `run()`, or, before
 ///   `run()`, to the one thread that sets the reactor up.
 /// - A turn is bounded: at most so many events, so many jobs, and the timers that were there. The rest waits for the

@@ -10,8 +10,9 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 /// One engine between an honest host and a hostile one; the input says what the hostile one does, and the owner.
 ///
-/// Law: whatever comes, the engine does not trap, answers within a multiple of what it was asked, closes each link once
-/// and only links of the host that offended, leaves no deadline behind, and keeps its session with the honest host.
+/// Invariant: whatever comes, the engine does not trap, answers within a multiple of what it was asked, closes each
+/// link once and only links of the host that offended, leaves no deadline behind, and keeps its session with the honest
+/// host.
 final class EngineFuzz {
   var source: Source
   var stage: FuzzNetwork

@@ -4,8 +4,9 @@ import Wire
 
 /// What a host's program does with its streams and resources, at once or at its own pace, and what its engine keeps to.
 ///
-/// Law: what is told of a flow is told between its beginning and its one end; bytes that were told and are not used stay
-/// within a window, and so do reads past what the receiver has; and what an honest member sends comes as it was sent.
+/// Invariant: what is told of a flow is told between its beginning and its one end; bytes that were told and are not
+/// used stay within a window, and so do reads past what the receiver has; and what an honest member sends comes as it
+/// was sent.
 final class FlowProgram {
   struct Reader {
     var isHonest: Bool

@@ -3,7 +3,7 @@ import Wire
 
 /// Hosts in one memory, joined by pipes that take no time: nothing costs anything but the engines.
 ///
-/// Law: what one end fills, the other has taken whole before the call returns.
+/// Invariant: what one end fills, the other has taken whole before the call returns.
 final class Room {
   final class Host {
     let number: Int

@@ -3,7 +3,7 @@ import Wire
 /// Members of one presence that are in the same state with every local slot: one change covers all of them, and costs
 /// as much for thousands as for one.
 ///
-/// Law: an operation on a cohort applies to all its members; a member that changes alone is taken out before
+/// Invariant: an operation on a cohort applies to all its members; a member that changes alone is taken out before
 /// (`Engine.alone`). At the end of a mutation alike cohorts are merged (`Presence.mergeAlike`). Where its members are
 /// local endpoints, the bits of their own slots mean nothing: nobody is its own member.
 final class Cohort {

@@ -1,6 +1,6 @@
 /// The way of a reader from a position in a collection to its present, in steps at the reader's pace.
 ///
-/// Laws:
+/// Invariants:
 /// - Each step reads the collection as it is then; nothing is held for a slow reader but the IDs of what it knows.
 /// - Where the next changes are no longer kept, a reader that began with a snapshot gets the difference between what it
 ///   knows and what is there, up to the oldest change that is kept: one change for each item, numbered below the offset

@@ -4,7 +4,7 @@ internal import Web
 /// Rate limits for wrong pairing codes, by their source in the last minute: codes cannot be guessed, and an attacker
 /// locks out nobody but itself and its network.
 ///
-/// Law: requests on the machine itself have a budget that nobody elsewhere can spend.
+/// Invariant: requests on the machine itself have a budget that nobody elsewhere can spend.
 struct PairingRateLimit {
   struct Limits: Sendable {
     /// Limit for the machine itself, for all its users.

@@ -2,8 +2,8 @@ internal import Notation
 
 /// A cache of tokens that were compared with their digests, so that this is done once for many requests.
 ///
-/// Laws: the cache is emptied where a client is removed, and an entry that was kept elsewhere then says that it is
-/// forgotten. A token is looked up by a hash under a key of this process, and compared in constant time.
+/// Invariants: the cache is emptied where a client is removed, and an entry that was kept elsewhere then says that it
+/// is forgotten. A token is looked up by a hash under a key of this process, and compared in constant time.
 struct TokenCache {
   final class Entry {
     let view: ClientView

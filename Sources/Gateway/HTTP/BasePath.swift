@@ -2,9 +2,9 @@ internal import Web
 
 /// The path below which clients find a gateway that shares its host, such as `/vicinity`; empty at the root.
 ///
-/// Law: routes, and paths in bodies and frames, do not contain it. It is removed where a request comes in, and put
-/// before what a client resolves by itself: the header fields `Location` and `Link`, cookies, URLs that are shown, the
-/// gateway's own pages and the contract's `servers`. A request without it comes from a proxy that has removed it.
+/// Invariant: routes, and paths in bodies and frames, do not contain it. It is removed where a request comes in, and
+/// put before what a client resolves by itself: the header fields `Location` and `Link`, cookies, URLs that are shown,
+/// the gateway's own pages and the contract's `servers`. A request without it comes from a proxy that has removed it.
 struct BasePath: Sendable {
   static let bytesMax = 128
   /// The first segments of the gateway's own paths: with one of these as base path, nobody could say whether a proxy

@@ -4,7 +4,7 @@ internal import Web
 
 /// Shares the loop between clients: fair queueing of their requests, with a time slice for each client in each turn.
 ///
-/// Laws:
+/// Invariants:
 /// - In each turn of the loop a client has one share of `turnTime`, at least one request; there are as many shares as
 ///   clients whose requests wait, and one more. The rest waits for the next turns, round robin between the clients.
 /// - A client that had the loop to itself for `aloneTime` is not delayed.

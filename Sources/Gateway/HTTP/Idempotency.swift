@@ -3,8 +3,8 @@ internal import Web
 
 /// A cache of responses for retries by clients that missed them; it does not depend on the machine's clock.
 ///
-/// Law: where there are too many responses, the oldest of the client with the most is evicted. So no client evicts the
-/// responses of one that has less, and none are kept for an unknown client.
+/// Invariant: where there are too many responses, the oldest of the client with the most is evicted. So no client
+/// evicts the responses of one that has less, and none are kept for an unknown client.
 struct Idempotency {
   static let answersMax = 10_000
   /// Limit for all responses together: they may repeat the bytes of requests.

@@ -3,7 +3,7 @@ internal import Reactor
 
 /// The memory for large responses: of each client, and of all clients together.
 ///
-/// Laws, for responses of more than `smallBytesMax`:
+/// Invariants, for responses of more than `smallBytesMax`:
 /// - Bytes are reserved before they are read or made, and until they are written to the connection or dropped.
 /// - A client has one large response at a time. Its others wait in their order, and those of other clients continue.
 /// - Responses wait as well where those of all clients would take more than `bytesMax`; the waiting clients have their

@@ -6,8 +6,8 @@ internal import Store
 
 /// The durable state of sessions: the settings of each, and the messages of those whose history is durable.
 ///
-/// Law: pending writes are stored in one transaction with the engine's output of that moment; their result is published
-/// once it is stored, and not before.
+/// Invariant: pending writes are stored in one transaction with the engine's output of that moment; their result is
+/// published once it is stored, and not before.
 final class SessionStore: TransactionObserver, @unchecked Sendable {
   // `@unchecked`: it is made before its host starts, and used on the host's loop alone from then on.
 

@@ -2,7 +2,7 @@ internal import Reactor
 
 /// The free space of the gateway's disk, read again after a moment.
 ///
-/// Law: enough space stays free for work in progress to end. A commit that finds the disk full waits for space, a
+/// Invariant: enough space stays free for work in progress to end. A commit that finds the disk full waits for space, a
 /// request on a nearly full disk fails at once, and a deletion then is durable.
 struct FreeDiskSpace {
   private static let moment: Duration = .milliseconds(100)

@@ -1,6 +1,7 @@
 /// A lock for each name: changes of the same thing run one after the other, in the order of the requests.
 ///
-/// Law: a caller is queued before the first `await`, so that no two changes of a thing begin from the same state of it.
+/// Invariant: a caller is queued before the first `await`, so that no two changes of a thing begin from the same state
+/// of it.
 final class NamedLocks {
   /// Waiting callers by name; empty where one holds the lock and nobody waits.
   private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]

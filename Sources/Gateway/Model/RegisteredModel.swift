@@ -3,9 +3,9 @@ internal import Web
 
 /// A model that clients see, the store keeps and limits count.
 ///
-/// Law: after an `await`, a model is published, stored and counted only if it still exists. Each kind has one way to do
-/// so, its `publish`, which checks here; it returns nil for a model that was deleted meanwhile, or removed with its
-/// owner.
+/// Invariant: after an `await`, a model is published, stored and counted only if it still exists. Each kind has one way
+/// to do so, its `publish`, which checks here; it returns nil for a model that was deleted meanwhile, or removed with
+/// its owner.
 protocol RegisteredModel: AnyObject {
   /// The existing model with its ID.
   func registered(in core: Core) -> Self?

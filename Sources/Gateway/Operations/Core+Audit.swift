@@ -4,9 +4,9 @@ internal import Store
 
 /// The audit log: who let whom, or what, in. It is for operators, survives restarts, and is in the log too.
 ///
-/// Law: entries of clients and entries of their rules have separate limits, so that nobody on the network can push out
-/// the entries of a client. Clients are named by ID, not by name: the ID of a deleted client identifies nobody any
-/// more.
+/// Invariant: entries of clients and entries of their rules have separate limits, so that nobody on the network can
+/// push out the entries of a client. Clients are named by ID, not by name: the ID of a deleted client identifies nobody
+/// any more.
 extension Core {
   enum AuditAction: String, CaseIterable {
     /// A client was paired, or its token was revoked.

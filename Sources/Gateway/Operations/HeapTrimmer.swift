@@ -2,8 +2,8 @@ internal import Reactor
 
 /// Returns freed memory to the system. glibc keeps most of it, since it lies between blocks that are in use.
 ///
-/// Law: the heap is trimmed after work, once the process has become quiet; so a busy gateway is not delayed. The look
-/// every `interval` goes along with other work.
+/// Invariant: the heap is trimmed after work, once the process has become quiet; so a busy gateway is not delayed. The
+/// look every `interval` goes along with other work.
 final class HeapTrimmer {
   static let interval: Duration = .seconds(10)
   /// The processor time from which on there may be something to return, in nanoseconds.

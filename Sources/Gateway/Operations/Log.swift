@@ -2,7 +2,7 @@ internal import Reactor
 
 /// The gateway's log, for the reader of `Gateway.log`.
 ///
-/// Laws:
+/// Invariants:
 /// - It belongs to the loop, and never waits: a slow reader loses lines, and is told how many.
 /// - Repeated events are logged a few times, and then counted.
 /// - A token is never in it, whatever field a client puts it in.

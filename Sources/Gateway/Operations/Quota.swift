@@ -13,8 +13,8 @@ enum Quota: Hashable {
 
 /// Reservations of things that are being made.
 ///
-/// Law: the maker of a thing reserves its place before the first `await`, and releases it once the thing exists or its
-/// making has failed. So existing things and things being made together never exceed the limit.
+/// Invariant: the maker of a thing reserves its place before the first `await`, and releases it once the thing exists
+/// or its making has failed. So existing things and things being made together never exceed the limit.
 extension Core {
   /// Reserves a place for one more, until it is released.
   func reserve(_ quota: Quota) throws(Problem) -> Reservation {

@@ -3,8 +3,8 @@ internal import Web
 
 /// Proxies whose forwarding headers are believed; those of all others are ignored.
 ///
-/// Law: in a chain of proxies the client is the last address that is not a trusted proxy's, so that no untrusted sender
-/// has supplied it.
+/// Invariant: in a chain of proxies the client is the last address that is not a trusted proxy's, so that no untrusted
+/// sender has supplied it.
 struct TrustedProxies {
   /// Headers in which proxies name their clients.
   static let headers = [

@@ -12,7 +12,7 @@ public protocol DatagramPathOwner: AnyObject {
 
 /// The datagrams of one link, through the port that all links share.
 ///
-/// Laws:
+/// Invariants:
 /// - Datagrams go only to an address that has echoed a challenge (return routability). So nobody, not even the host at
 ///   the other end, can direct them at somebody who did not ask for them.
 /// - A knock is as large as its answer (no amplification).

@@ -10,7 +10,7 @@ public protocol DatagramPortOwner: AnyObject {
 
 /// One UDP socket for all hosts: it sends and answers probes, and carries the datagrams of links.
 ///
-/// Laws:
+/// Invariants:
 /// - An answer goes to the address that the question came from, is no larger than it, and comes at a limited rate.
 /// - A question of its own that comes back is not answered: where a host hears itself, there is no other.
 /// - A packet that is neither sealed by a link's other end nor an answer to a question changes nothing but a count: no

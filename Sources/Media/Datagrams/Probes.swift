@@ -3,8 +3,8 @@ internal import Wire
 
 /// The open probes, by the random number that the answer must repeat.
 ///
-/// Law: no more than twice `openMax` are kept, and none for longer than twice `life`: two generations, of which the
-/// older one goes when the newer is full or old.
+/// Invariant: no more than twice `openMax` are kept, and none for longer than twice `life`: two generations, of which
+/// the older one goes when the newer is full or old.
 struct Probes {
   struct Question {
     let host: HostID

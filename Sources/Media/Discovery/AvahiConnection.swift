@@ -3,7 +3,7 @@ internal import Reactor
 
 /// One client of the Avahi daemon, which reconnects when it fails.
 ///
-/// Laws of all code here that uses Avahi:
+/// Invariants of all code here that uses Avahi:
 /// - Avahi calls back from within its calls. A callback records the event and asks for a later turn; the work is done
 ///   there, where it is safe to call Avahi and to free its objects.
 /// - Objects of a client are freed before it.

@@ -3,8 +3,8 @@ public import Wire
 
 /// One dial of one host at all of its addresses (Happy Eyeballs, RFC 8305).
 ///
-/// Law: the owner gets exactly one of two: `opened` of the first link that is open to the expected host, with all later
-/// events of that link; or the reason why there is none. The other attempts end. An address that becomes known
+/// Invariant: the owner gets exactly one of two: `opened` of the first link that is open to the expected host, with all
+/// later events of that link; or the reason why there is none. The other attempts end. An address that becomes known
 /// meanwhile joins the race, and does not begin another. It keeps itself alive until then, and belongs to its reactor's
 /// thread.
 public final class Dialer {

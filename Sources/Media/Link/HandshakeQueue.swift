@@ -3,7 +3,7 @@ internal import Wire
 
 /// A queue of TLS handshakes that have not finished.
 ///
-/// Laws:
+/// Invariants:
 /// - It holds at most `linksMax`, and of one address at most `linksPerAddressMax`. One more evicts the oldest, of that
 ///   address or of all: so a newcomer always has a place, and keeps it for as long as an honest handshake takes unless
 ///   thousands come in that time.

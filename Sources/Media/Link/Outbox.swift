@@ -4,7 +4,7 @@ internal import Reactor
 
 /// Sealed bytes on their way to a socket. TLS writes into it and never waits; several records go to the kernel at once.
 ///
-/// Law: it keeps no memory while it is empty, and never more than `bytesMax` bytes.
+/// Invariant: it keeps no memory while it is empty, and never more than `bytesMax` bytes.
 final class Outbox {
   /// A batch, and the records that TLS adds by itself: alerts, a key update, a flight of the handshake.
   static let bytesMax = 96 << 10

@@ -3,7 +3,7 @@ internal import Wire
 
 /// A cache of TLS session tickets (session resumption), for quick handshakes: one of each host, each used once.
 ///
-/// Laws:
+/// Invariants:
 /// - A ticket is stored under the host whose certificate its session carries, and is good for a dial of that host
 ///   alone.
 /// - They are in memory only. There are at most `hostsMax`; the oldest goes first.

@@ -15,7 +15,7 @@ public protocol WebFetchOwner: AnyObject {
 
 /// A fetch of one resource by http or https, with flow control by the owner.
 ///
-/// Laws:
+/// Invariants:
 /// - It connects only to addresses that the policy allows, at first and after each redirect.
 /// - The request holds no unchecked text: a URL is validated ASCII.
 /// - Everything that a server sends before the wanted bytes is bounded, in bytes and in time.

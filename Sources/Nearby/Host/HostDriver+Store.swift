@@ -5,7 +5,7 @@ internal import Wire
 
 /// A durable host: its store, and its recovery after a restart.
 ///
-/// Law: a change of a transfer's file is in the same transaction as the engine's changes of that moment. A file
+/// Invariant: a change of a transfer's file is in the same transaction as the engine's changes of that moment. A file
 /// received whole has its final name before the engine hears of that, and its hidden name until that is stored; so it
 /// gets no second place after a restart. Its row goes last.
 extension HostDriver {

@@ -7,8 +7,8 @@ internal import Wire
 /// The driver of one engine, on the host's loop: it calls the engine, carries out its outputs, and reports to the
 /// program's own objects.
 ///
-/// Law: the engine is called through `call` alone. That is one mutation and all its outputs, before anything else;
-/// events only go into mailboxes.
+/// Invariant: the engine is called through `call` alone. That is one mutation and all its outputs, before anything
+/// else; events only go into mailboxes.
 final class HostDriver: EngineDriver {
   static let conditionsMax = 256
   static let adviceMax = 32

@@ -3,7 +3,8 @@ internal import Store
 
 /// The queue of writes to the store: one transaction at a time.
 ///
-/// Law: a batch of the engine has all changes up to its moment, and no later ones, which may depend on the next batch.
+/// Invariant: a batch of the engine has all changes up to its moment, and no later ones, which may depend on the next
+/// batch.
 struct WriteQueue {
   struct Load {
     /// The engine's batch, if there is one.

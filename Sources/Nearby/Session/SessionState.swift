@@ -4,7 +4,7 @@ internal import Wire
 
 /// The state that a session's program and its loop share: the connected members, and the outbox.
 ///
-/// Law: a connected member is retained in the table by the session's port.
+/// Invariant: a connected member is retained in the table by the session's port.
 final class SessionState: Sendable {
   /// Limit of a session's unread bytes; a message counts its bytes and the cost of keeping it. From half of it on its
   /// senders wait: the rest is for messages in flight.

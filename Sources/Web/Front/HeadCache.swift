@@ -3,7 +3,7 @@ internal import Glibc
 /// The last head of a connection, for comparison with the next: most requests of one connection have the same headers,
 /// and many are identical.
 ///
-/// Law: a head that is recognized was validated, byte for byte; any other is parsed and checked anew.
+/// Invariant: a head that is recognized was validated, byte for byte; any other is parsed and checked anew.
 struct HeadCache {
   /// A known head, and the request that the library gets in its place.
   struct Entry {

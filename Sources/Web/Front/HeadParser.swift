@@ -2,8 +2,8 @@ internal import Glibc
 
 /// A parser of request heads; its input may be incomplete.
 ///
-/// Laws: nothing is ambiguous, and unknown syntax is refused. Each byte is looked at a bounded number of times, however
-/// the bytes are split.
+/// Invariants: nothing is ambiguous, and unknown syntax is refused. Each byte is looked at a bounded number of times,
+/// however the bytes are split.
 struct HeadParser {
   enum Outcome {
     case incomplete

@@ -1,6 +1,6 @@
 /// A reader of all requests of one connection; it passes each to the library in the shortest form that means the same.
 ///
-/// Laws:
+/// Invariants:
 /// - No byte of a client reaches the library but content. Each head and the framing of each body is parsed here, in one
 ///   way; the library only learns that there is a request, whether it is a HEAD, how its body is framed, and whether
 ///   the connection is kept alive. The handler gets the head from here.

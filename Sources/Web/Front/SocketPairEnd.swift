@@ -3,7 +3,7 @@ internal import Reactor
 /// This package's end of a socket pair whose other end a library has: the client's input goes in here, and the
 /// library's output comes out.
 ///
-/// Law: it keeps the bytes that the pair did not take at once; meanwhile nothing more is read from the client.
+/// Invariant: it keeps the bytes that the pair did not take at once; meanwhile nothing more is read from the client.
 struct SocketPairEnd: ~Copyable {
   let socket: Descriptor
   private var unwritten: [UInt8] = []

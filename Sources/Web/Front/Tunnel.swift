@@ -3,7 +3,7 @@ internal import Reactor
 /// A relay between a client and the library that serves HTTP, where the library cannot have the client's own socket:
 /// under TLS, and where the content of a request is to go past it.
 ///
-/// Laws:
+/// Invariants:
 /// - It retains itself until one side has ended and the other has got all bytes.
 /// - It holds no memory while nothing waits. At most one batch waits for the client; for the library, the bytes of one
 ///   read wait, and those that the reader keeps. While bytes wait, their sender is not read: that is backpressure.

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The `Date` header of a response (RFC 9110 §5.6.7).
 ///
-/// Law: it is formatted once for each second, and not for each response.
+/// Invariant: it is formatted once for each second, and not for each response.
 struct DateHeader {
   private(set) var second: time_t
   private(set) var text: String

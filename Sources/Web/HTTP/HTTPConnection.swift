@@ -34,8 +34,8 @@ final class HTTPConnection {
 
   /// Fills the room with the library's input: returns the number of bytes, 0 at the end, and less than 0 for an error.
   ///
-  /// Law: less than the room holds means that nothing more can be read, or that the library is nudged when there is
-  /// more: the library then waits for an event.
+  /// Invariant: less than the room holds means that nothing more can be read, or that the library is nudged when there
+  /// is more: the library then waits for an event.
   func read(_ descriptor: CInt, into room: UnsafeMutableRawBufferPointer, _ scratch: ScratchBuffer) -> Int {
     reader.resume()
     var count = reader.takeOutput(into: room)

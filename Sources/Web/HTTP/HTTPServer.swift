@@ -5,7 +5,7 @@ internal import Reactor
 
 /// HTTP by libmicrohttpd, which has no thread: it runs on this package's loop, which polls its descriptor.
 ///
-/// Laws:
+/// Invariants:
 /// - Every callback comes from within `MHD_run` or `MHD_add_connection`, on the loop.
 /// - The library is run from the loop alone, never from within its callbacks: those use `scheduleTurn`.
 /// - The library reads no byte of a client but content: while it runs, its `recv` of a client's socket is

@@ -1,6 +1,6 @@
 /// The output of one WebSocket: its own frames and those of its rings, merged by the order of sending.
 ///
-/// Laws:
+/// Invariants:
 /// - A cursor stands between frames. The unsent rest of a frame that the socket took in part goes out first: it is
 ///   copied, but for a large frame, whose bytes are shared.
 /// - If several queues have frames, they go by their order; if one has, all of its frames go at once.

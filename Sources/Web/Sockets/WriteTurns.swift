@@ -2,7 +2,7 @@ internal import Reactor
 
 /// The turns of WebSockets with much to send: a round robin between them, for a limited time in each turn of the loop.
 ///
-/// Law: however many of them there are, other work of the loop waits for `turnTime` and one write.
+/// Invariant: however many of them there are, other work of the loop waits for `turnTime` and one write.
 final class WriteTurns {
   /// The time for these writes in each turn of the loop, in nanoseconds.
   private static let turnTime: UInt64 = 2_000_000

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// A page that only this user can read; it redirects a browser to the dashboard, with a code of its own.
 ///
-/// Law: the code is in no command line, which every user of a machine can read.
+/// Invariant: the code is in no command line, which every user of a machine can read.
 struct OpeningPage: Sendable {
   private let path: String
 

@@ -5,7 +5,8 @@ internal import Wire
 
 /// One host on one loop: does what its engine wants of the network and of the clock, and passes on what it tells.
 ///
-/// Law: the engine is called through `call` alone. That is one mutation, and all that comes of it, before anything else.
+/// Invariant: the engine is called through `call` alone. That is one mutation, and all that comes of it, before
+/// anything else.
 actor Host {
   private let reactor: Reactor
   private let engine: Engine

@@ -4,8 +4,8 @@ internal import Reactor
 
 /// A process that this one has started: its input, its outputs, its end.
 ///
-/// Law: it never outlives this process. It is started on the laboratory's thread, which lives as long as the process, so
-/// that the signal at its parent's death comes with that of the process, and not before.
+/// Invariant: it never outlives this process. It is started on the laboratory's thread, which lives as long as the
+/// process, so that the signal at its parent's death comes with that of the process, and not before.
 @Laboratory
 final class Child {
   enum Ending: Equatable, Sendable, CustomStringConvertible {

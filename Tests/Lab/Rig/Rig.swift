@@ -3,9 +3,9 @@ internal import Glibc
 
 /// Some hosts and the networks between them, on this machine and apart from it.
 ///
-/// Law: nothing of a rig has a name or a place outside of it. Its namespaces are known by the processes in them, its files
-/// lie in its own memory; all of it goes when its first process does. That one ends with its input, which this process
-/// holds, so that a run that is killed leaves nothing, and two rigs never meet.
+/// Invariant: nothing of a rig has a name or a place outside of it. Its namespaces are known by the processes in them,
+/// its files lie in its own memory; all of it goes when its first process does. That one ends with its input, which
+/// this process holds, so that a run that is killed leaves nothing, and two rigs never meet.
 @Laboratory
 final class Rig {
   /// Addresses are numbered in one byte.
