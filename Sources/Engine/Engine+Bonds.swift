@@ -188,7 +188,9 @@ extension Engine {
     if !sabotage.contains(.forgetsUndelivered) {
       bond.sendQueue.forEach { ordinal, entry in
         if let message = entry.message {
-          emit(.fate(message.id, from: message.from, to: message.to, ordinal <= everSent ? .unknown : .undelivered))
+          emit(
+            .deliveryStatus(
+              message.id, from: message.from, to: message.to, ordinal <= everSent ? .unknown : .undelivered))
         }
       }
     }
@@ -402,7 +404,7 @@ extension Engine {
       dirty.touch(record: ordinal, of: host)
       ordinal += 1
       if let message = entry.message, message.wantsReceipt {
-        emit(.fate(message.id, from: message.from, to: message.to, .delivered))
+        emit(.deliveryStatus(message.id, from: message.from, to: message.to, .delivered))
       }
     }
     dirty.touch(bond: bond.host.id)

@@ -180,7 +180,7 @@ extension Engine {
       guard ordinal > seen, let message = entry.message, local == nil || local?.id == message.from else { return }
       let missed = message.to.filter(ids.contains)
       guard !missed.isEmpty else { return }
-      emit(.fate(message.id, from: message.from, to: missed, .undelivered))
+      emit(.deliveryStatus(message.id, from: message.from, to: missed, .undelivered))
     }
     bond.sendQueue.forget(ids, of: local?.id, after: seen)
   }
@@ -190,7 +190,7 @@ extension Engine {
     guard !sabotage.contains(.forgetsUndelivered) else { return }
     for presence in local.group.presences.values {
       presence.host.bond?.sendQueue.forget(from: local.id) { ordinal, message in
-        emit(.fate(message.id, from: message.from, to: message.to, .unknown))
+        emit(.deliveryStatus(message.id, from: message.from, to: message.to, .unknown))
         dirty.touch(record: ordinal, of: presence.host.id)
       }
     }

@@ -199,7 +199,7 @@ public enum Output {
   /// A member that is connecting or connected is away, or present again: its view says which.
   indirect case away(MemberView, of: Locals)
   case message(from: EndpointID, to: Locals, Mode, ContentType?, Payload)
-  case fate(MessageID, from: EndpointID, to: [EndpointID], DeliveryStatus)
+  case deliveryStatus(MessageID, from: EndpointID, to: [EndpointID], DeliveryStatus)
   /// A send that was refused as unavailable may be tried again.
   case writable(EndpointID)
   /// A member writes a stream to a local endpoint.

@@ -84,7 +84,7 @@ final class Core {
   /// The bytes of the messages among them.
   var pendingBytes = 0
   /// Delivery statuses that come while their message is being sent; nil while none is.
-  var earlyStatuses: [(message: UInt64, recipients: [EndpointID], fate: DeliveryStatus)]?
+  var earlyStatuses: [(message: UInt64, recipients: [EndpointID], status: DeliveryStatus)]?
   var messageFacets = MessageFacets()
   var memberCache = MemberCache()
   /// Members that the rule of a session has admitted, for one entry about each in the audit.

@@ -121,7 +121,7 @@ extension Model {
       }
     }
     meets(standing)
-    checkFates()
+    checkDeliveryStatuses()
     finishStreams()
     finishResources()
     checkFound(world)
@@ -198,18 +198,21 @@ extension Model {
     return false
   }
 
-  private func checkFates() {
+  private func checkDeliveryStatuses() {
     for (number, message) in messages.enumerated() where message.sending.mode == .reliable && !message.isForgotten {
       guard let sender = endpoints[message.from], isStanding(sender), !isVoid(message, at: message.host) else {
         continue
       }
       for (place, recipient) in message.to.enumerated() {
         guard let there = endpoints[recipient], !isVoid(message, at: there.ref.host) else { continue }
-        let isKnown = message.fates[place] != nil
-        check(.everySendHasAFate, message.receivedIn[place] != 0 || isKnown && message.fates[place] != .delivered) {
+        let isKnown = message.statuses[place] != nil
+        check(
+          .everySendHasADeliveryStatus,
+          message.receivedIn[place] != 0 || isKnown && message.statuses[place] != .delivered
+        ) {
           "#\(number) of \(sender.label) for \(there.label) was neither received nor told \(message.wasForgotten[place] ? "after a crash" : "")"
         }
-        check(.everySendHasAFate, isKnown || !message.sending.receipt) {
+        check(.everySendHasADeliveryStatus, isKnown || !message.sending.receipt) {
           "\(sender.label) asked for a receipt of #\(number) by \(there.label) and got none"
         }
       }

@@ -10,9 +10,9 @@ final class SentMessage {
   let to: [EndpointID]
   let bytes: Int
   let at: Int64
-  var fates: [DeliveryStatus?]
+  var statuses: [DeliveryStatus?]
   /// The run of the sender's host that was told.
-  var fateRuns: [Int]
+  var statusRuns: [Int]
   /// The run of the recipient's host in which it arrived; 0: not yet.
   var receivedIn: [Int]
   var wasForgotten: [Bool]
@@ -29,8 +29,8 @@ final class SentMessage {
     self.to = to
     self.bytes = bytes
     self.at = at
-    fates = Array(repeating: nil, count: to.count)
-    fateRuns = Array(repeating: 0, count: to.count)
+    statuses = Array(repeating: nil, count: to.count)
+    statusRuns = Array(repeating: 0, count: to.count)
     receivedIn = Array(repeating: 0, count: to.count)
     wasForgotten = Array(repeating: false, count: to.count)
   }
@@ -100,7 +100,7 @@ extension Model {
     messages.append(message)
   }
 
-  private func checkFateIsKnown(_ message: SentMessage, _ place: Int) {
+  private func checkStatusIsKnown(_ message: SentMessage, _ place: Int) {
     guard let host = endpoints[message.to[place]]?.ref.host,
       let waiting = message.waiting.firstIndex(where: { $0.host == host }), message.waiting[waiting].count > 0
     else { return }
@@ -160,20 +160,23 @@ extension Model {
     check(.inOrder, number > pair.messageLast) {
       "\(here.label) received #\(number) of \(sender.label) after #\(pair.messageLast)"
     }
-    check(.fatesAreTrue, message.fates[place] != .undelivered || isVoid(message, at: message.host)) {
+    check(.deliveryStatusesAreTrue, message.statuses[place] != .undelivered || isVoid(message, at: message.host)) {
       "\(here.label) received #\(number) of \(sender.label), which was told undelivered"
     }
     pair.messageLast = number
-    if message.receivedIn[place] == 0, message.fates[place] == nil { checkFateIsKnown(message, place) }
+    if message.receivedIn[place] == 0, message.statuses[place] == nil { checkStatusIsKnown(message, place) }
     message.receivedIn[place] = host.run
     awaitsStore(.receipt(message: number, place), at: host.index)
   }
 
-  // MARK: Fates
+  // MARK: Delivery statuses
 
-  func fate(_ id: MessageID, _ from: EndpointID, _ to: [EndpointID], _ fate: DeliveryStatus, at host: SimHost) {
+  func deliveryStatus(
+    _ id: MessageID, _ from: EndpointID, _ to: [EndpointID], _ status: DeliveryStatus, at host: SimHost
+  ) {
     guard let number = sent[MessageKey(endpoint: from, id: id)] else {
-      return violate(.fatesAreTrue, "\(host.label) tells the fate of a message that nobody sent")
+      return violate(
+        .deliveryStatusesAreTrue, "\(host.label) reports the delivery status of a message that nobody sent")
     }
     let message = messages[number]
     // An old backup may contain messages that are long over.
@@ -181,29 +184,31 @@ extension Model {
     for recipient in to {
       guard endpoints[recipient]?.isWatched ?? false else { continue }
       guard let place = message.to.firstIndex(of: recipient) else {
-        violate(.fatesAreTrue, "\(label(from)) is told of #\(number) for \(label(recipient)), for which it was not")
+        violate(
+          .deliveryStatusesAreTrue, "\(label(from)) is told of #\(number) for \(label(recipient)), for which it was not"
+        )
         continue
       }
-      let sayings = "\(label(from)) is told that #\(number) for \(label(recipient)) is \(fate)"
+      let sayings = "\(label(from)) is told that #\(number) for \(label(recipient)) is \(status)"
       // A durable host that crashed may have forgotten its report.
-      check(.fatesAreTrue, message.fates[place] == nil || message.fateRuns[place] != host.run) {
-        sayings + ", after \(message.fates[place].map { "\($0)" } ?? "")"
+      check(.deliveryStatusesAreTrue, message.statuses[place] == nil || message.statusRuns[place] != host.run) {
+        sayings + ", after \(message.statuses[place].map { "\($0)" } ?? "")"
       }
-      switch fate {
+      switch status {
       case .undelivered:
-        check(.fatesAreTrue, message.receivedIn[place] == 0 || isVoid(message, at: message.host)) {
+        check(.deliveryStatusesAreTrue, message.receivedIn[place] == 0 || isVoid(message, at: message.host)) {
           sayings + ", and it was received"
         }
       case .delivered:
-        check(.fatesAreTrue, message.sending.receipt) { sayings + ", and no receipt was asked for" }
+        check(.deliveryStatusesAreTrue, message.sending.receipt) { sayings + ", and no receipt was asked for" }
         let isPromised = message.receivedIn[place] != 0 || plan.hosts[endpoints[recipient]?.ref.host ?? 0].isDurable
-        check(.fatesAreTrue, isPromised) { sayings + ", and it was not received" }
+        check(.deliveryStatusesAreTrue, isPromised) { sayings + ", and it was not received" }
       case .unknown: break
       }
-      if message.fates[place] == nil, message.receivedIn[place] == 0 { checkFateIsKnown(message, place) }
-      message.fates[place] = fate
-      message.fateRuns[place] = host.run
-      awaitsStore(.fate(message: number, place), at: host.index)
+      if message.statuses[place] == nil, message.receivedIn[place] == 0 { checkStatusIsKnown(message, place) }
+      message.statuses[place] = status
+      message.statusRuns[place] = host.run
+      awaitsStore(.deliveryStatus(message: number, place), at: host.index)
     }
   }
 }

@@ -5,7 +5,7 @@ import Wire
 enum Unstored {
   case send(message: Int)
   case receipt(message: Int, Int)
-  case fate(message: Int, Int)
+  case deliveryStatus(message: Int, Int)
   case joining(invitation: Int)
   case leave(EndpointID)
   case offer(resource: Int)
@@ -50,7 +50,7 @@ extension Model {
       messages[message].receivedIn[place] = 0
       messages[message].wasForgotten[place] = true
     // It comes again, and perhaps otherwise.
-    case .fate(let message, let place): messages[message].fates[place] = nil
+    case .deliveryStatus(let message, let place): messages[message].statuses[place] = nil
     case .joining(let invitation): forgets(invitation)
     // The endpoint that left is back, and nobody else had heard of it.
     case .leave(let endpoint):

@@ -253,8 +253,8 @@ final class Model {
       "\(words(locals)): \(words(views)) \(on ? "suspended" : "back")"
     case .away(let view, let locals):
       "\(words(locals)): \(label(view.endpoint)) is \(view.awaySince == nil ? "here" : "away")"
-    case .fate(let id, let from, let to, let fate):
-      "\(label(from)): message \(sent[MessageKey(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label).joined(separator: ", ")) is \(fate)"
+    case .deliveryStatus(let id, let from, let to, let status):
+      "\(label(from)): message \(sent[MessageKey(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label).joined(separator: ", ")) is \(status)"
     case .writable(let endpoint): "\(label(endpoint)) can send again"
     case .decision(_, let view, let endpoint, _): "\(label(endpoint)) is asked about \(label(view.endpoint))"
     case .decisionEnded(let id): "decision \(id.rawValue) ended"
@@ -333,7 +333,7 @@ final class Model {
         for local in locals.all { suspended(view, on, local, at: host) }
       }
     case .away(let view, let locals): for local in locals.all { away(view, local) }
-    case .fate(let id, let from, let to, let fate): self.fate(id, from, to, fate, at: host)
+    case .deliveryStatus(let id, let from, let to, let status): self.deliveryStatus(id, from, to, status, at: host)
     case .writable(let endpoint): refusedSends[endpoint] = nil
     case .decision(let id, let view, let endpoint, let expires): asked(id, view, endpoint, expires, at: host)
     case .decisionEnded(let id): decisionEnded(id, at: host)

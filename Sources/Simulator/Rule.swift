@@ -22,8 +22,8 @@ public enum Rule: String, CaseIterable, Sendable {
   case inOrder = "in-order"
   case intact = "intact"
   case onlyTheAddressed = "only-the-addressed"
-  case fatesAreTrue = "fates-are-true"
-  case everySendHasAFate = "every-send-has-a-fate"
+  case deliveryStatusesAreTrue = "delivery-statuses-are-true"
+  case everySendHasADeliveryStatus = "every-send-has-a-delivery-status"
   case backlogIsBounded = "backlog-is-bounded"
   case writableIsTold = "writable-is-told"
   // Streams and resources.

@@ -110,7 +110,7 @@ struct Transcript {
     case .members: 16
     case .suspended: 17
     case .message: 18
-    case .fate: 19
+    case .deliveryStatus: 19
     case .writable: 20
     case .decision: 21
     case .decisionEnded: 22

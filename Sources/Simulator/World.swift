@@ -360,7 +360,7 @@ final class World {
       // No program here browses for them.
       break
     case .found, .updated, .lost, .invitation, .invitationEnded, .inviteeNotConnected, .members, .suspended, .away,
-      .fate,
+      .deliveryStatus,
       .writable, .decision, .decisionEnded, .comparison, .comparisonEnded, .conflict, .streamOpened, .streamWritable,
       .streamEnded, .resource,
       .progress, .resourceEnded:

@@ -110,7 +110,7 @@ import Wire
     #expect(peers[0].take() == [])
   }
 
-  @Test("P-MSG-3 What crosses with the other's leave has a fate, though its sender leaves too")
+  @Test("P-MSG-3 A message that crosses the other's leave has a delivery status, though its sender leaves too")
   func leavesBehindOneWhoLeft() throws {
     network.latency = .milliseconds(20)
     let peers = try network.gather("a", "b")

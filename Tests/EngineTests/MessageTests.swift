@@ -79,7 +79,7 @@ import Wire
         switch output {
         case .persist(let batch, _): batches.append(batch)
         case .message(_, _, _, _, let payload): told.append(String(decoding: payload.bytes, as: UTF8.self))
-        case .fate(_, _, _, let fate): told.append("\(fate)")
+        case .deliveryStatus(_, _, _, let status): told.append("\(status)")
         default: break
         }
       }
@@ -201,7 +201,7 @@ import Wire
     #expect(peers[1].take() == ["B < A: ~now"])
   }
 
-  @Test("P-MSG-4 Unreliable messages are dropped while a pair is suspended, and no fate is told")
+  @Test("P-MSG-4 Unreliable messages are dropped while a pair is suspended, and no delivery status is reported")
   func droppedWhileSuspended() throws {
     let peers = try network.gather("a", "b")
     network.walls.insert(["a", "b"])

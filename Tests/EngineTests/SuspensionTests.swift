@@ -110,7 +110,7 @@ import Wire
   }
 
   @Test("P-MSG-3 When suspension is over, what was sent is unknown, what never left is undelivered, and both are told")
-  func fates() throws {
+  func deliveryStatuses() throws {
     network.latency = .milliseconds(50)
     let peers = try network.gather("a", "b")
     try peers[0].say("delivered", receipt: true)

@@ -34,7 +34,7 @@ extension TestNetwork {
     case .message(let from, let to, let mode, let contentType, let bytes):
       "\(names(to)) < \(name(from)): \(mode == .reliable ? "" : "~")\(contentType.map { "(\($0)) " } ?? "")"
         + String(decoding: bytes.bytes, as: UTF8.self)
-    case .fate(_, _, let to, let fate): "\(fate) to \(to.map(name).sorted().joined(separator: "+"))"
+    case .deliveryStatus(_, _, let to, let status): "\(status) to \(to.map(name).sorted().joined(separator: "+"))"
     case .streamOpened(_, let name, let from, let to): "\(self.name(to)) < \(self.name(from)): stream \(name)"
     case .streamWritable: "stream writable"
     case .streamEnded(let id, let reason): "stream \(host.program.name(of: id)) ended: \(reason)"

@@ -149,7 +149,7 @@ struct LastingTests {
   }
 
   @Test("what became of a message is told though its sender was started again meanwhile")
-  func fate() async throws {
+  func deliveryStatus() async throws {
     var meeting = try await TwoClients.begin()
     let bert = meeting.bert
     let sent = try await post("hello", bert)
@@ -187,7 +187,7 @@ struct LastingTests {
     _ = try await bert.client.wait(in: "\(bert.path)/messages", "body", "seen")
     let position = try #require(try await bert.client.get("\(bert.path)/messages").json["position"]?.text)
     for number in 1...5 { _ = try await post("own \(number)", bert) }
-    // Each has changed since it came: their fate is known.
+    // Each has changed since it came: their delivery status is known.
     for number in 1...5 {
       _ = try await bert.client.wait(in: "\(bert.path)/messages") {
         $0["body"] == .text("own \(number)") && $0["delivery"]?["delivered"] == 1

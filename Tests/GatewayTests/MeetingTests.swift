@@ -124,7 +124,7 @@ struct MeetingTests {
   }
 
   @Test("P-MSG-3 What becomes of a message is told for each who was to get it")
-  func fates() async throws {
+  func deliveryStatuses() async throws {
     try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
       let talk = try await Talk.connected(anna.client)

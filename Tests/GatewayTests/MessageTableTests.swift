@@ -75,7 +75,7 @@ struct MessageTableTests {
     #expect(try database.prune(1, to: 9, bytes: .max / 2, since: 0) == nil)
   }
 
-  @Test("those whose fate is not known are found by their index, however long the history is")
+  @Test("those whose delivery status is not known are found by their index, however long the history is")
   func open() throws {
     let database = try database()
     var sent = message(10)

@@ -157,8 +157,8 @@ extension LabTests {
         let party = try await rig.party("msg-fate")
         try await party[1].host.kill()
         try party[0].say("into the void")
-        let fate = try await party[0].program.event("undelivered", within: .seconds(10))
-        #expect(["unknown", "undelivered"].contains(fate["fate"]))
+        let status = try await party[0].program.event("undelivered", within: .seconds(10))
+        #expect(["unknown", "undelivered"].contains(status["fate"]))
       }
     }
 

@@ -135,8 +135,8 @@ struct SessionTests {
     await left
     while !open.isEmpty {
       let id = try await ada.next { event -> Receipt.ID? in
-        guard case .fate(let id, let members, let fate) = event else { return nil }
-        #expect(members.map(\.name) == ["Bob"] && fate != .unknown)
+        guard case .deliveryStatus(let id, let members, let status) = event else { return nil }
+        #expect(members.map(\.name) == ["Bob"] && status != .unknown)
         return id
       }
       #expect(open.remove(id) != nil)

@@ -23,7 +23,7 @@ struct TransactionTests {
     try await host.loop.run { driver in
       try driver.inTransaction {
         for payload in payloads {
-          _ = try session.dispatch(payload, .reliable, wantsFate: true)
+          _ = try session.dispatch(payload, .reliable, wantsDeliveryStatus: true)
           scribe.notes.append(
             PendingWrite { database in
               let values = try database.facts(of: row).map(\.value)
@@ -57,7 +57,7 @@ struct TransactionTests {
     let isTold = try await host.loop.run { driver in
       var noted: [String] = []
       try driver.inTransaction {
-        _ = try session.dispatch(Array("all at once".utf8), .reliable, wantsFate: true)
+        _ = try session.dispatch(Array("all at once".utf8), .reliable, wantsDeliveryStatus: true)
         noted = scribe.told
       }
       return noted == ["heard", "delivered"]
@@ -86,7 +86,7 @@ struct TransactionTests {
     }
     let (heard, lists) = try await host.loop.run { [first = sessions[0]] _ in
       scribe.events = []
-      _ = try first.dispatch(Array("to all".utf8), .reliable, wantsFate: false)
+      _ = try first.dispatch(Array("to all".utf8), .reliable, wantsDeliveryStatus: false)
       return (scribe.told.count { $0 == "heard" }, scribe.events.map { Set($0.sessions) })
     }
     #expect(heard == 1 && lists == [Set(sessions.dropFirst().map(\.id))])
@@ -198,8 +198,8 @@ private final class RecordingObserver: TransactionObserver {
 
   func heard(_ message: Message, in sessions: [EndpointID]) { told.append("heard") }
   func handle(_ event: SessionEvent, in sessions: [EndpointID]) { events.append((event, sessions)) }
-  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID) {
-    told.append("\(fate)")
+  func settled(_ message: UInt64, for recipients: [EndpointID], _ status: DeliveryStatus, in session: EndpointID) {
+    told.append("\(status)")
   }
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {}
 

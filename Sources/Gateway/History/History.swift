@@ -51,7 +51,7 @@ final class History: @unchecked Sendable {
   private var open: [UInt64: (message: StoredMessage, delivery: Delivery)] = [:]
   private var changed: Set<UInt64> = []
   /// Delivery statuses that came before it was known which message they belong to.
-  private var earlyStatuses: [UInt64: [(recipients: [EndpointID], fate: DeliveryStatus)]] = [:]
+  private var earlyStatuses: [UInt64: [(recipients: [EndpointID], status: DeliveryStatus)]] = [:]
   private var isDispatching = false
   /// Serializes sends with the same client-chosen name, so that the check for an existing message holds.
   let names = NamedLocks()
@@ -126,7 +126,7 @@ final class History: @unchecked Sendable {
     }
     let number = try dispatch()
     var delivery = Delivery(to: recipients)
-    for (recipients, fate) in earlyStatuses[number] ?? [] { delivery.set(fate, for: recipients) }
+    for (recipients, status) in earlyStatuses[number] ?? [] { delivery.set(status, for: recipients) }
     add(text, named: name, (number, delivery), settle)
   }
 
@@ -168,12 +168,12 @@ final class History: @unchecked Sendable {
 
   // MARK: Delivery status
 
-  func updateDelivery(of number: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus) {
+  func updateDelivery(of number: UInt64, for recipients: [EndpointID], _ status: DeliveryStatus) {
     guard open[number] != nil else {
-      if isDispatching { earlyStatuses[number, default: []].append((recipients, fate)) }
+      if isDispatching { earlyStatuses[number, default: []].append((recipients, status)) }
       return
     }
-    open[number]?.delivery.set(fate, for: recipients)
+    open[number]?.delivery.set(status, for: recipients)
     if changed.isEmpty { sessionStore.addChanged(self) }
     changed.insert(number)
   }

@@ -215,9 +215,9 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
 
   func handle(_ event: SessionEvent, in sessions: [EndpointID]) { onEvent(event, sessions) }
 
-  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID) {
-    guard let history = histories[session] else { return onSettled(message, recipients, fate, session) }
-    history.updateDelivery(of: message, for: recipients, fate)
+  func settled(_ message: UInt64, for recipients: [EndpointID], _ status: DeliveryStatus, in session: EndpointID) {
+    guard let history = histories[session] else { return onSettled(message, recipients, status, session) }
+    history.updateDelivery(of: message, for: recipients, status)
   }
 
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {

@@ -53,7 +53,7 @@ extension Core {
     do throws(NearbyError) {
       let addressees = recipients.map(Recipients.only) ?? .all
       _ = try model.session.dispatch(
-        text.bytes, contentType: text.contentType, to: addressees, .unreliable, wantsFate: false)
+        text.bytes, contentType: text.contentType, to: addressees, .unreliable, wantsDeliveryStatus: false)
     } catch {
       throw Problem(error)
     }
@@ -106,7 +106,7 @@ extension Core {
     do throws(NearbyError) {
       number = try model.session.dispatch(
         text.bytes, contentType: text.contentType, to: recipients.map(Recipients.only) ?? .all, .reliable,
-        wantsFate: true)
+        wantsDeliveryStatus: true)
     } catch {
       throw Problem(error)
     }
@@ -115,8 +115,8 @@ extension Core {
     let head = text.written(as: id, at: Timestamp.now).dropLast()
     var delivery = Delivery(of: id, head.count, to: members)
     // Peers of this gateway have it by now.
-    for status in earlyStatuses ?? [] where status.message == number {
-      delivery.set(status.fate, for: status.recipients)
+    for early in earlyStatuses ?? [] where early.message == number {
+      delivery.set(early.status, for: early.recipients)
     }
     let item = put(text, as: id, delivery.written(after: head), in: model)
     if !delivery.isSettled { model.deliveries[number] = delivery }
@@ -157,7 +157,7 @@ extension Core {
         do {
           try history.send(text, named: name, to: recipients) {
             try model.session.dispatch(
-              text.bytes, contentType: text.contentType, to: .only(recipients), .reliable, wantsFate: true)
+              text.bytes, contentType: text.contentType, to: .only(recipients), .reliable, wantsDeliveryStatus: true)
           } settle: {
             continuation.resume(returning: $0)
           }

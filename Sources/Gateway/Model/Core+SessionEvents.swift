@@ -70,7 +70,7 @@ extension Core {
     let id = model.id
     switch event {
     // The delivery status of what a client sends comes by the message's number (`settle`).
-    case .member, .suspended, .away, .message, .fate: break
+    case .member, .suspended, .away, .message, .deliveryStatus: break
     case .notConnected(let invitee, let reason): failed(invitee, reason, model)
     case .adhocEnded: start { core in await core.adhocEnded(in: id) }
     case .stream(let reader): opened(reader, in: model)
@@ -79,8 +79,8 @@ extension Core {
     case .sending(let resource): resumeTransfer(resource, in: model)
     case .comparison(let comparison): handle(comparison, in: model)
     case .comparisonFailed(let peer, let number, let reason): comparisonFailed(with: peer, number, reason, in: model)
-    case .undelivered(let members, let fate):
-      publishEvent("undelivered", of: members, in: [model], [.init("fate", .text("\(fate)"))])
+    case .undelivered(let members, let status):
+      publishEvent("undelivered", of: members, in: [model], [.init("fate", .text("\(status)"))])
     }
   }
 

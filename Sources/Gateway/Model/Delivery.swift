@@ -22,9 +22,9 @@ struct Delivery {
       }
     }
 
-    init(_ fate: DeliveryStatus) {
+    init(_ status: DeliveryStatus) {
       self =
-        switch fate {
+        switch status {
         case .delivered: .delivered
         case .undelivered: .undelivered
         case .unknown: .unknown
@@ -98,11 +98,11 @@ struct Delivery {
     return delivery
   }
 
-  mutating func set(_ fate: DeliveryStatus, for members: [EndpointID]) {
+  mutating func set(_ status: DeliveryStatus, for members: [EndpointID]) {
     for member in members {
       guard let place = place(of: member) else { continue }
       counts[recipients[place].state.place] -= 1
-      recipients[place].state = State(fate)
+      recipients[place].state = State(status)
       counts[recipients[place].state.place] += 1
     }
   }
@@ -163,12 +163,12 @@ extension Core {
   private static let deliveryDelay: Duration = .milliseconds(20)
 
   /// The delivery status of the message with this number of the engine; before it is recorded, the status waits.
-  func settle(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID) {
+  func settle(_ message: UInt64, for recipients: [EndpointID], _ status: DeliveryStatus, in session: EndpointID) {
     guard let model = sessionsByEndpoint[session], model.deliveries[message] != nil else {
-      earlyStatuses?.append((message, recipients, fate))
+      earlyStatuses?.append((message, recipients, status))
       return
     }
-    model.deliveries[message]?.set(fate, for: recipients)
+    model.deliveries[message]?.set(status, for: recipients)
     if model.changedDeliveries.isEmpty {
       let id = model.id
       reactor.schedule(after: Self.deliveryDelay) { [weak self] in

@@ -40,18 +40,18 @@ extension HostDriver {
       // Late is worse than never: only reliable messages queue for a program that is behind.
       if mode == .unreliable { ports.removeAll { $0.isObserved || $0.state.mailbox.isHigh } }
       report(.message(message), ports, weight: message.bytes.count + SessionState.overhead)
-    case .fate(let id, let from, let to, let fate):
-      hostExtension?.observer.settled(id.rawValue, for: to, fate, in: from)
+    case .deliveryStatus(let id, let from, let to, let status):
+      hostExtension?.observer.settled(id.rawValue, for: to, status, in: from)
       if inquiries[id] != nil {
-        if fate == .delivered, to.contains(where: { sessions[$0] != nil }) {
-          afterCommit { [self] in inform(id, of: to, fate, from) }
+        if status == .delivered, to.contains(where: { sessions[$0] != nil }) {
+          afterCommit { [self] in inform(id, of: to, status, from) }
         } else {
-          inform(id, of: to, fate, from)
+          inform(id, of: to, status, from)
         }
       }
-      guard fate != .delivered, let port = sessions[from] else { return }
+      guard status != .delivered, let port = sessions[from] else { return }
       let members = self.members.known(to)
-      if !members.isEmpty { report(.undelivered(to: members, fate), port) }
+      if !members.isEmpty { report(.undelivered(to: members, status), port) }
     case .writable(let local):
       writable(local)
     case .streamOpened(let id, let name, let from, let to):

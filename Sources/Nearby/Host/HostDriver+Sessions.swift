@@ -195,7 +195,7 @@ extension HostDriver {
   /// Sends past the outbox, for callers on the loop.
   func dispatch(
     _ bytes: [UInt8], _ contentType: String?, from id: EndpointID, to recipients: Recipients, _ mode: Mode,
-    _ wantsFate: Bool
+    _ wantsDeliveryStatus: Bool
   ) throws(NearbyError) -> UInt64 {
     let contentType = try ContentType(ofMessage: contentType)
     if let port = sessions[id] { adviseOnSize(bytes.count, mode, port) }
@@ -208,7 +208,8 @@ extension HostDriver {
       return try call { engine, now throws(EngineError) in
         // A UInt8 has no padding to show.
         try engine.send(
-          bytes.span.bytes, contentType: contentType, from: id, to: recipients, mode, receipt: wantsFate, at: now
+          bytes.span.bytes, contentType: contentType, from: id, to: recipients, mode, receipt: wantsDeliveryStatus,
+          at: now
         ).rawValue
       }
     } catch {
@@ -228,17 +229,17 @@ extension HostDriver {
 
   // MARK: Delivery status
 
-  func inform(_ id: MessageID, of recipients: [EndpointID], _ fate: DeliveryStatus, _ sender: EndpointID) {
+  func inform(_ id: MessageID, of recipients: [EndpointID], _ status: DeliveryStatus, _ sender: EndpointID) {
     guard let (inquiry, left) = inquiries[id] else { return }
     inquiries[id] = left > recipients.count ? (inquiry, left - recipients.count) : nil
-    answer(inquiry, recipients, fate, sessions[sender])
+    answer(inquiry, recipients, status, sessions[sender])
   }
 
-  private func answer(_ inquiry: Inquiry, _ recipients: [EndpointID], _ fate: DeliveryStatus, _ port: SessionPort?) {
+  private func answer(_ inquiry: Inquiry, _ recipients: [EndpointID], _ status: DeliveryStatus, _ port: SessionPort?) {
     switch inquiry {
-    case .once(let outcome): outcome.settle(fate)
+    case .once(let outcome): outcome.settle(status)
     case .each(let receipt):
-      if let port { report(.fate(of: receipt, for: members.known(recipients), fate), port) }
+      if let port { report(.deliveryStatus(of: receipt, for: members.known(recipients), status), port) }
     }
   }
 

@@ -26,7 +26,7 @@ package protocol TransactionObserver: AnyObject, Sendable {
   /// An event of these sessions, which are observed: reliable messages are among them.
   func handle(_ event: SessionEvent, in sessions: [EndpointID])
   /// The delivery status of the message that was dispatched under this number.
-  func settled(_ message: UInt64, for recipients: [EndpointID], _ fate: DeliveryStatus, in session: EndpointID)
+  func settled(_ message: UInt64, for recipients: [EndpointID], _ status: DeliveryStatus, in session: EndpointID)
   /// How a resource has ended, and its path if it was received whole.
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?)
   /// Returns all writes up to now.
@@ -96,10 +96,11 @@ extension Session {
   /// Gives the message to the engine at once, or not at all: `unavailable` where a member is behind. Its delivery
   /// status goes to the host's observer, by this number, if requested.
   package func dispatch(
-    _ bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all, _ mode: Mode, wantsFate: Bool
+    _ bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all, _ mode: Mode,
+    wantsDeliveryStatus: Bool
   ) throws(NearbyError) -> UInt64 {
     guard let driver = loop.driverHere else { throw .closed }
-    return try driver.dispatch(bytes, contentType, from: id, to: recipients, mode, wantsFate)
+    return try driver.dispatch(bytes, contentType, from: id, to: recipients, mode, wantsDeliveryStatus)
   }
 }
 

@@ -1,6 +1,7 @@
 internal import Engine
 
-/// A reliable message whose sender wants its delivery status: `SessionEvent.fate` reports it for each recipient, once.
+/// A reliable message whose sender wants its delivery status: `SessionEvent.deliveryStatus` reports it for each
+/// recipient, once.
 public struct Receipt: Hashable, Sendable, Identifiable {
   public let id: UInt64
   public let recipients: [Member]

@@ -146,7 +146,7 @@ public final class Session: Sendable, Identifiable {
     }
   }
 
-  /// Sends reliably, at once or not at all; the delivery status comes for each recipient, as `SessionEvent.fate`.
+  /// Sends reliably, at once or not at all; the delivery status of each recipient comes as `SessionEvent.deliveryStatus`.
   public func trySend(
     withReceipt bytes: [UInt8], contentType: String? = nil, to recipients: Recipients = .all
   ) throws(NearbyError) -> Receipt {

@@ -26,7 +26,7 @@ public enum SessionEvent: Sendable {
   /// Messages that these members may never get, with their status.
   case undelivered(to: [Member], DeliveryStatus)
   /// The delivery status of a message that was sent with a receipt, for some of its recipients.
-  case fate(of: Receipt.ID, for: [Member], DeliveryStatus)
+  case deliveryStatus(of: Receipt.ID, for: [Member], DeliveryStatus)
 }
 
 /// A remote peer's end of a session. Two values with the same ID are equal, whether away or present.

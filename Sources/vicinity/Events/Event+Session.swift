@@ -114,8 +114,8 @@ extension Event {
     return ["\(name): \(lines.first ?? "")"] + lines.dropFirst().map { "  │ \($0)" }
   }
 
-  static func undelivered(_ members: [Member], _ fate: DeliveryStatus, _ labels: [String]) -> Event {
-    let isUnknown = fate == .unknown
+  static func undelivered(_ members: [Member], _ status: DeliveryStatus, _ labels: [String]) -> Event {
+    let isUnknown = status == .unknown
     return Event(
       "undelivered", .warning,
       [

@@ -159,12 +159,12 @@ actor SessionCommand {
       comparisons[peer] = reason
       changes.notify()
       await report(.comparisonFailed(peer, labels.label(peer), reason))
-    case .undelivered(let members, let fate):
-      await report(.undelivered(members, fate, members.map(label)))
+    case .undelivered(let members, let status):
+      await report(.undelivered(members, status, members.map(label)))
     case .decision(let decision):
       await decide(decision)
     // Nothing is sent with a receipt here.
-    case .fate: break
+    case .deliveryStatus: break
     }
   }
 

@@ -163,7 +163,7 @@ actor Console {
     case .suspended(let members, true, _): lines(members) { "suspended \($0)" }
     case .suspended(let members, false, _): lines(members) { "resumed \($0)" }
     case .message(_, _, let mode, _, _): "message \(mode) \(Hexadecimal.text(payload))"
-    case .fate(_, _, _, let fate): "\(fate)"
+    case .deliveryStatus(_, _, _, let status): "\(status)"
     case .writable: "writable"
     case .conflict: "conflict"
     default: nil

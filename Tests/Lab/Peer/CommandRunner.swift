@@ -150,12 +150,12 @@ actor CommandRunner {
     case .stream(let reader):
       readers[reader.name] = reader
       EventWriter.tell("stream", reader.member, on: session, ["stream": reader.name])
-    case .undelivered(let members, let fate):
-      for member in members { EventWriter.tell("undelivered", member, on: session, ["fate": "\(fate)"]) }
+    case .undelivered(let members, let status):
+      for member in members { EventWriter.tell("undelivered", member, on: session, ["fate": "\(status)"]) }
     case .resource(let resource):
       resources[resource.name] = resource
       EventWriter.tell("resource", resource.member, on: session, ["resource": resource.name])
-    case .decision, .comparison, .comparisonFailed, .sending, .fate, .adhocEnded:
+    case .decision, .comparison, .comparisonFailed, .sending, .deliveryStatus, .adhocEnded:
       // The command line has words for these, but the last, for which nobody asks.
       break
     }
