@@ -19,37 +19,40 @@ extension Metric {
     },
     Metric(
       .histogram, "vicinity_http_request_duration_seconds",
-      "Time from the head of a request to the beginning of its answer, by route."
+      "Time from the head of a request to the beginning of its response, by route."
     ) { core in core.answered { labels, answers in answers.times.samples(labels) } },
-    Metric(.counter, "vicinity_http_refusals_total", "What was no sound request, or no WebSocket to be had, by status.")
-    {
+    Metric(
+      .counter, "vicinity_http_refusals_total", "Rejected malformed requests and failed WebSocket upgrades, by status."
+    ) {
       core in
       core.web { $0.refusals.sorted { $0.key < $1.key }.map { Sample($0.value, ("status", String($0.key))) } }
     },
-    .one(.counter, "vicinity_http_idle_turns_total", "Turns that HTTP asked for at once and did nothing in.") {
+    .one(.counter, "vicinity_http_idle_turns_total", "Turns of the loop that HTTP requested and did nothing in.") {
       $0.front.map { Double($0.meter.idleTurns) }
     },
-    .one(.gauge, "vicinity_http_requests_in_flight", "Requests whose answer has not gone out whole.") {
+    .one(.gauge, "vicinity_http_requests_in_flight", "Requests whose response is not sent completely.") {
       $0.front.map { Double($0.requestsUnderWay) }
     },
-    .one(.counter, "vicinity_http_request_body_bytes_total", "Bytes of the bodies of requests.") {
+    .one(.counter, "vicinity_http_request_body_bytes_total", "Bytes of request bodies.") {
       $0.front.map { Double($0.meter.bodyBytesIn) }
     },
-    .one(.counter, "vicinity_http_response_body_bytes_total", "Bytes of the bodies of answers.") {
+    .one(.counter, "vicinity_http_response_body_bytes_total", "Bytes of response bodies.") {
       $0.front.map { Double($0.meter.bodyBytesOut) }
     },
-    Metric(.counter, "vicinity_connections_total", "Connections that said what they are, by what that is.") { core in
+    Metric(.counter, "vicinity_connections_total", "Accepted connections by detected protocol.") { core in
       core.web { meter in
         WebMeter.Kind.allCases.map { Sample(meter.connections[$0.rawValue], ("kind", "\($0)")) }
       }
     },
-    Metric(.counter, "vicinity_connections_refused_total", "Connections that were closed at once, by the limit.") {
+    Metric(
+      .counter, "vicinity_connections_refused_total", "Connections that were rejected, by the limit that was reached."
+    ) {
       core in
       core.web { meter in
         ConnectionLimit.allCases.map { Sample(meter.refusedConnections[$0] ?? 0, ("limit", $0.rawValue)) }
       }
     },
-    .one(.gauge, "vicinity_connections", "Connections of clients that are open.") {
+    .one(.gauge, "vicinity_connections", "Open connections of clients.") {
       $0.front.map { Double($0.connectionCount) }
     },
   ]
@@ -58,27 +61,29 @@ extension Metric {
     Metric(.gauge, "vicinity_websockets", "Open WebSockets, by kind.") { core in
       [Sample(core.sockets.count, ("kind", "channels")), Sample(core.sockets.streams.count, ("kind", "stream"))]
     },
-    Metric(.counter, "vicinity_websocket_closes_total", "WebSockets that have ended, by close code.") { core in
+    Metric(.counter, "vicinity_websocket_closes_total", "Closed WebSockets, by close code.") { core in
       core.meters.closes.sorted { $0.key < $1.key }.map { Sample($0.value, ("code", String($0.key))) }
     },
     .one(.gauge, "vicinity_event_streams", "Open streams of Server-Sent Events.") {
       Double($0.count(of: EventStream.self))
     },
-    .one(.gauge, "vicinity_long_polls", "Requests that wait for news.") { Double($0.count(of: LongPoll.self)) },
-    .one(.gauge, "vicinity_websocket_queue_bytes", "Bytes that wait for WebSockets, those of channels not counted.") {
+    .one(.gauge, "vicinity_long_polls", "Open long polls.") { Double($0.count(of: LongPoll.self)) },
+    .one(
+      .gauge, "vicinity_websocket_queue_bytes", "Send queues of WebSockets in bytes, without the frames of channels."
+    ) {
       $0.front.map { Double($0.queuedBytes) }
     },
-    .one(.gauge, "vicinity_websocket_queue_frames", "Frames of channels that wait for WebSockets.") { core in
+    .one(.gauge, "vicinity_websocket_queue_frames", "Frames by which WebSockets lag behind their channels.") { core in
       Double(core.sockets.all.reduce(0) { $0 + $1.waitingCount })
     },
-    .one(.gauge, "vicinity_large_answers_bytes", "Memory that is reserved for large answers.") {
+    .one(.gauge, "vicinity_large_answers_bytes", "Memory that is reserved for large responses.") {
       Double($0.responseBudget.bytes)
     },
-    .one(.gauge, "vicinity_large_answers_waiting", "Large answers that wait for their turn.") {
+    .one(.gauge, "vicinity_large_answers_waiting", "Large responses that wait for their turn.") {
       Double($0.responseBudget.waitingCount)
     },
     .one(
-      .counter, "vicinity_large_answers_refused_total", "Large answers that were refused, since they waited too long."
+      .counter, "vicinity_large_answers_refused_total", "Large responses that were refused after waiting too long."
     ) {
       Double($0.responseBudget.refusals)
     },
@@ -88,52 +93,59 @@ extension Metric {
     .one(.counter, "vicinity_requests_delayed_total", "Requests that have waited for their client's turn.") {
       Double($0.fairQueue.delayedCount)
     },
-    .one(.counter, "vicinity_websocket_messages_received_total", "Messages that came by WebSockets.") {
+    .one(.counter, "vicinity_websocket_messages_received_total", "Messages received on WebSockets.") {
       $0.front.map { Double($0.meter.socketMessagesIn) }
     },
-    .one(.counter, "vicinity_websocket_received_bytes_total", "Bytes that came by WebSockets.") {
+    .one(.counter, "vicinity_websocket_received_bytes_total", "Bytes received on WebSockets.") {
       $0.front.map { Double($0.meter.socketBytesIn) }
     },
-    .one(.counter, "vicinity_websocket_frames_sent_total", "Frames that went out by WebSockets.") {
+    .one(.counter, "vicinity_websocket_frames_sent_total", "Frames sent on WebSockets.") {
       $0.front.map { Double($0.meter.framesOut) }
     },
-    .one(.counter, "vicinity_websocket_sent_bytes_total", "Bytes that went out by WebSockets.") {
+    .one(.counter, "vicinity_websocket_sent_bytes_total", "Bytes sent on WebSockets.") {
       $0.front.map { Double($0.meter.frameBytesOut) }
     },
-    .one(.counter, "vicinity_websocket_frames_dropped_total", "Frames that a WebSocket was too slow for.") {
+    .one(.counter, "vicinity_websocket_frames_dropped_total", "Frames that were dropped for slow WebSockets.") {
       $0.front.map { Double($0.meter.framesDropped) }
     },
-    .one(.counter, "vicinity_websocket_lags_total", "How often a WebSocket was too far behind in a channel.") {
+    .one(
+      .counter, "vicinity_websocket_lags_total",
+      "Times that a WebSocket lagged too far behind a channel (slow consumer)."
+    ) {
       $0.front.map { Double($0.meter.lags) }
     },
   ]
 
   private static let nearby: [Metric] = [
-    .one(.gauge, "vicinity_discovery_up", "Whether peers nearby can be found: 1, or 0.") {
+    .one(.gauge, "vicinity_discovery_up", "Whether discovery works: 1, or 0.") {
       $0.discoveryError == nil ? 1 : 0
     },
     .one(.gauge, "vicinity_links", "Links with other hosts.") { $0.host.network.map { Double($0.linkCount) } },
     .one(.gauge, "vicinity_peers", "Peers that the gateway carries.") { Double($0.peers.count) },
     .one(.gauge, "vicinity_advertisers", "Advertisers.") { Double($0.advertisers.count) },
     .one(.gauge, "vicinity_browsers", "Browsers.") { Double($0.browsers.count) },
-    .one(.gauge, "vicinity_sessions", "Ends of sessions that its peers have.") { Double($0.sessions.count) },
-    .one(.gauge, "vicinity_pairs", "Members that are connected, counted for each end of a session.") { core in
+    .one(.gauge, "vicinity_sessions", "Sessions of its peers, counted for each end.") { Double($0.sessions.count) },
+    .one(.gauge, "vicinity_pairs", "Connected members, counted for each end of a session.") { core in
       Double(core.sessions.values.reduce(0) { $0 + $1.connectedCount })
     },
     .one(.gauge, "vicinity_clients", "Clients that hold a token.") { Double($0.clients.clients.count) },
-    .one(.counter, "vicinity_pairings_total", "Codes that were spent for a token.") { Double($0.meters.pairings) },
+    .one(.counter, "vicinity_pairings_total", "Pairing codes that were exchanged for a token.") {
+      Double($0.meters.pairings)
+    },
   ]
 
   private static let exchanged: [Metric] = [
     Metric(.counter, "vicinity_messages_total", "Messages of sessions, by direction and mode.") { core in
       core.messages { $0.count }
     },
-    Metric(.counter, "vicinity_message_bytes_total", "Bytes of these messages.") { core in core.messages { $0.bytes } },
+    Metric(.counter, "vicinity_message_bytes_total", "Bytes of session messages, by direction and mode.") { core in
+      core.messages { $0.bytes }
+    },
     .one(
       .counter, "vicinity_messages_dropped_total",
-      "Unreliable messages that a client who follows them was too slow for."
+      "Unreliable messages that were dropped for slow subscribers."
     ) { Double($0.meters.droppedCount) },
-    Metric(.gauge, "vicinity_transfers", "Streams that are open and resources on their way, by kind and direction.") {
+    Metric(.gauge, "vicinity_transfers", "Open streams and resources in transfer, by kind and direction.") {
       core in
       Meters.Flow.allCases.flatMap { flow in
         Meters.Direction.allCases.map { direction in
@@ -147,25 +159,25 @@ extension Metric {
           count, ("kind", ending.flow.rawValue), ("direction", ending.direction.rawValue), ("outcome", ending.outcome))
       }.sorted { $0.labels.map(\.value).joined(separator: " ") < $1.labels.map(\.value).joined(separator: " ") }
     },
-    .one(.gauge, "vicinity_uploads", "Bodies of requests that are written somewhere as they come.") {
+    .one(.gauge, "vicinity_uploads", "Uploads in progress: request bodies that are written as they arrive.") {
       Double($0.uploads.count)
     },
   ]
 
   private static let kept: [Metric] = [
-    .one(.counter, "vicinity_store_commits_total", "What was brought to the disk for good, many writes at a time.") {
+    .one(.counter, "vicinity_store_commits_total", "Commits (group commit: each has many writes).") {
       Double($0.store.meter.commits)
     },
-    .one(.counter, "vicinity_store_commit_seconds_total", "Time that this took.") {
+    .one(.counter, "vicinity_store_commit_seconds_total", "Time spent in commits.") {
       Double($0.store.meter.nanoseconds) / 1e9
     },
-    .one(.counter, "vicinity_store_commit_failures_total", "How often it could not be done.") {
+    .one(.counter, "vicinity_store_commit_failures_total", "Failed commits.") {
       Double($0.store.meter.failures)
     },
-    .one(.counter, "vicinity_store_damaged_messages_total", "Messages that were read and are not what was stored.") {
+    .one(.counter, "vicinity_store_damaged_messages_total", "Stored messages that were corrupt when they were read.") {
       Double($0.sessionStore.damagedCount)
     },
-    .one(.counter, "vicinity_store_damaged_files_total", "Files of resources that are not what was stored.") {
+    .one(.counter, "vicinity_store_damaged_files_total", "Stored files of resources that are corrupt.") {
       Double($0.damagedFileCount)
     },
     .one(.counter, "vicinity_scrub_read_bytes_total", "Bytes of files and rows that the scrub has read.") {
@@ -181,31 +193,35 @@ extension Metric {
       ScrubFindings.Kind.allCases.map { Sample(core.scrub.counts[$0, default: 0], ("kind", $0.rawValue)) }
     },
     .one(.gauge, "vicinity_store_queue", "Writes that wait for the disk.") { Double($0.store.waitingCount) },
-    .one(.gauge, "vicinity_disk_free_bytes", "Room on the disk of the gateway's folder, for its user.") {
+    .one(.gauge, "vicinity_disk_free_bytes", "Free space on the disk of the gateway's folder, for its user.") {
       ProcessStatistics.disk(of: $0.options.folder)?.free
     },
-    .one(.gauge, "vicinity_disk_size_bytes", "The size of that disk.") {
+    .one(.gauge, "vicinity_disk_size_bytes", "Size of the disk of the gateway's folder.") {
       ProcessStatistics.disk(of: $0.options.folder)?.size
     },
-    .one(.gauge, "vicinity_certificate_expiry_timestamp_seconds", "When the certificate of HTTPS ends.") {
+    .one(.gauge, "vicinity_certificate_expiry_timestamp_seconds", "Expiry of the HTTPS certificate.") {
       $0.certificate?.identity.summary.validUntil.map(Double.init)
     },
   ]
 
   private static let process: [Metric] = [
     Metric(.gauge, "vicinity_build_info", "1, with the version.") { _ in [Sample(1, ("version", Gateway.version))] },
-    Metric(.counter, "vicinity_log_records_total", "What there was to say in the log, said or left out, by level.") {
+    Metric(.counter, "vicinity_log_records_total", "Log records by level, written or dropped.") {
       core in
       LogRecord.Level.allCases.map { Sample(core.log.records[$0] ?? 0, ("level", $0.rawValue)) }
     },
-    .one(.gauge, "vicinity_ready", "Whether /readyz says yes: 1, or 0.") { $0.unreadiness == nil ? 1 : 0 },
-    .one(.gauge, "process_start_time_seconds", "When the process began.") { _ in ProcessStatistics.startTime },
+    .one(.gauge, "vicinity_ready", "Readiness, as /readyz: 1, or 0.") { $0.unreadiness == nil ? 1 : 0 },
+    .one(.gauge, "process_start_time_seconds", "Start time of the process.") { _ in ProcessStatistics.startTime },
     .one(.counter, "process_cpu_seconds_total", "Processor time of the process.") { _ in ProcessStatistics.processorTime
     },
-    .one(.gauge, "process_resident_memory_bytes", "Memory that it has.") { _ in ProcessStatistics.memory?.resident },
-    .one(.gauge, "process_virtual_memory_bytes", "Addresses that it has.") { _ in ProcessStatistics.memory?.virtual },
-    .one(.gauge, "process_open_fds", "Descriptors that are open.") { _ in ProcessStatistics.descriptors },
-    .one(.gauge, "process_max_fds", "Descriptors that it may open.") { _ in ProcessStatistics.descriptorsMax },
+    .one(.gauge, "process_resident_memory_bytes", "Resident memory of the process.") { _ in
+      ProcessStatistics.memory?.resident
+    },
+    .one(.gauge, "process_virtual_memory_bytes", "Virtual memory of the process.") { _ in
+      ProcessStatistics.memory?.virtual
+    },
+    .one(.gauge, "process_open_fds", "Open file descriptors.") { _ in ProcessStatistics.descriptors },
+    .one(.gauge, "process_max_fds", "Limit on open file descriptors.") { _ in ProcessStatistics.descriptorsMax },
   ]
 }
 
