@@ -2,9 +2,9 @@ public import Wire
 
 /// Ad hoc mode: all nearby peers of one service type connect by themselves.
 ///
-/// Of two peers the lower ID invites at once; the higher waits a little, in case only it sees the other, and then
-/// invites too. Invitations that cross become one, so both may. A peer whose person is asked instead is not asked again
-/// after a no (`Refusals`).
+/// The lower peer ID of two invites at once; the higher waits a little, in case only it sees the other, and then
+/// invites too. Invitations that cross become one, so both may. A peer that asks its person is not invited again after
+/// a decline (`Refusals`).
 extension Engine {
   public func startAdhoc(_ endpoint: EndpointID, _ type: ServiceType, info: DiscoveryInfo, at now: Instant)
     throws(EngineError)

@@ -292,7 +292,8 @@ extension Engine {
 
   // MARK: Records in
 
-  /// Counts an incoming record, and refuses one that is not the next.
+  /// Checks the sequence number of an incoming record (deduplication): a duplicate or a gap is a protocol violation, so
+  /// each record is applied once and in order. The sender retransmits from the position that `attach` names.
   func count(_ record: RecordHead, bytes: Int, over bond: Bond) throws(ProtocolViolation) -> IncomingStrand {
     let strand: IncomingStrand
     if let known = bond.incomingStrand(record.strand) {

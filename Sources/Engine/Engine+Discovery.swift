@@ -1,6 +1,6 @@
 public import Wire
 
-/// Discovery: advertising, and what browsers are shown.
+/// Service discovery: local peers that advertise and browse, and the peers that browsers report.
 extension Engine {
   // MARK: Peers
 

@@ -1,6 +1,6 @@
 public import Wire
 
-/// Links: opening, greeting, liveness, and the bytes in and out.
+/// Links: opening, the handshake (`hello`, then `attach`), liveness, and the bytes in and out.
 extension Engine {
   /// A link is open and authenticated. `exporter` is the channel's own secret; `dial` says which attempt it answers.
   public func linkOpened(
@@ -183,7 +183,7 @@ extension Engine {
       return
     }
     if link.host.bond?.link !== link, !link.isRetired, now - link.opened >= settings.greetingMax {
-      close(link, .timedOut, "no greeting came")
+      close(link, .timedOut, "handshake timeout: no hello came")
       return
     }
     if now - link.used >= settings.idleMax, !isWanted(link.host) {

@@ -87,6 +87,7 @@ extension Engine {
     if hasFailed, host.dial == nil { dialFailed(host) }
   }
 
+  /// Schedules the next dial, with exponential backoff.
   func dialFailed(_ host: RemoteHost) {
     host.dialFailures += 1
     let pauseMax = host.bond?.hasBeenOpen == true ? Self.suspendedPauseMax : Self.dialPauseMax

@@ -17,7 +17,7 @@ public struct Settings: Sendable {
   public var suspensionMax: Duration = .milliseconds(4_900)
   /// How long a pair whose members know of each other may take to connect before it is unreachable.
   public var connectingMax: Duration = .seconds(30)
-  /// The timeout of a link's hello.
+  /// The handshake timeout of a link: its hello must come by then.
   public var greetingMax: Duration = .seconds(5)
   /// The idle timeout of a link that nobody needs.
   public var idleMax: Duration = .seconds(60)

@@ -16,7 +16,7 @@ public protocol EngineDriver: AnyObject {
   func standingChanged(of type: ServiceType?)
 }
 
-/// The local network as a medium: announces peers, finds those of others, and keeps links to their hosts.
+/// The local network as a medium: service discovery (mDNS, DNS-SD), links to hosts, and datagrams.
 ///
 /// It belongs to its reactor's thread.
 public final class LAN {
@@ -66,7 +66,7 @@ public final class LAN {
   private var network: NetworkWatch?
   private var published: Set<ServiceRecord.Key> = []
   private var sightings: [SeenID: SightingID] = [:]
-  /// Where to probe the host of a sighting.
+  /// The address at which to probe the host of a sighting.
   private var places: [SightingID: (host: HostID, addresses: [SocketAddress])] = [:]
   private var lastSighting: UInt64 = 0
   private var stopped: (() -> Void)?

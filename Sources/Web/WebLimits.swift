@@ -14,9 +14,9 @@ package struct WebLimits: Sendable {
   package var connectionsPerClientMax = 1_024
   /// Limit for connections whose protocol is not known yet; a further one replaces the one that has waited longest.
   package var undecidedMax = 1_024
-  /// The time from the first packet to the end of the first head, TLS handshake included.
+  /// The timeout from the first packet to the end of the first head, TLS handshake included.
   package var headTime: Duration = .seconds(10)
-  /// The time without a byte, within a request or between two.
+  /// The idle timeout: the time without a byte, within a request or between two (keep-alive).
   package var idleTime: Duration = .seconds(60)
   /// A body that is slower than this over `slowTime` is aborted, unless it is live: a live body may also be silent for
   /// longer than `idleTime`.
@@ -33,7 +33,8 @@ package struct WebLimits: Sendable {
   /// Limit for the send queues of all WebSockets; past it, each of them has `socketShareBytesMax`.
   package var socketQueuesBytesMax = 64 << 20
   package var socketShareBytesMax = 64 << 10
-  /// The time between pings; a socket that has sent nothing over two of them, and taken nothing, is dead.
+  /// The heartbeat interval of WebSockets (ping and pong): one that has sent nothing over two of them, and taken
+  /// nothing, is dead.
   package var pingInterval: Duration = .seconds(25)
   /// The time for which a closing WebSocket waits for the client's close frame.
   package var closingTime: Duration = .seconds(5)

@@ -1,4 +1,5 @@
-/// A frame of docs/protocol.md. Its body has one description, which decoding mirrors.
+/// A frame of docs/protocol.md: a length prefix, a type and a body. The body has one description, which decoding
+/// mirrors.
 public protocol Frame: Hashable, Sendable {
   static var type: FrameType { get }
   init(body: inout Reader) throws(WireError)
@@ -13,7 +14,7 @@ extension Frame {
     try reader.finish()
   }
 
-  /// The size of type and body, which is the number that the frame begins with.
+  /// The length prefix: the size of type and body.
   public var length: Int {
     var sink = MeasuringSink()
     sink.put(u8: Self.type.rawValue)
@@ -21,7 +22,7 @@ extension Frame {
     return sink.byteCount
   }
 
-  /// The size of the whole frame, including its length.
+  /// The size of the whole frame, including the length prefix.
   public var encodedSize: Int { Self.encodedSize(of: length) }
 
   /// The same, where its `length` is known.
@@ -119,7 +120,7 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
 public struct FrameHead: Hashable, Sendable {
   public let type: FrameType
   public let body: Range<Int>
-  /// Where the next frame begins.
+  /// The offset of the next frame.
   public let end: Int
 
   @inlinable

@@ -37,7 +37,7 @@ final class Link {
   /// next one.
   let inbound = ByteQueue()
   var readBytes = 0
-  /// The rest of a frame whose first bytes the link has already sent: any other bytes would be read as part of it.
+  /// The unsent rest of a frame that is sent in part: any other bytes would break the framing.
   let rest = ByteQueue()
   let control = ByteQueue()
   /// Unreliable messages where there are no datagrams, and the sizes of their frames.

@@ -26,7 +26,7 @@ final class ResourceSender: Transfer {
   private(set) var turn: UInt32 = 0
   private(set) var limit: UInt64 = 0
   private(set) var position: UInt64 = 0
-  /// Where a turn begins, once the source was hashed up to there and matches the receiver's bytes.
+  /// The offset at which a turn begins, once the source was hashed up to it and matches the receiver's bytes.
   private(set) var beginning: (offset: UInt64, root: Digest)?
   /// The most that any link has had; unknown after a restart.
   private var everSent: UInt64 = 0

@@ -8,8 +8,8 @@ final class StreamSender {
   /// Written bytes that the reader has not confirmed.
   var bytes = ByteRope()
   private(set) var received: UInt64 = 0
-  /// Where the next bytes on the present link begin, and up to where the reader lets them go: it has to say so on each
-  /// link anew.
+  /// The offset of the next bytes on the present link, and the reader's flow-control limit: the reader states both anew
+  /// on each link.
   private(set) var position: UInt64 = 0
   private var limit: UInt64?
   private var everSent: UInt64 = 0

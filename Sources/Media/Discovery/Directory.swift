@@ -1,7 +1,8 @@
 public import Reactor
 public import Wire
 
-/// A directory, where hosts announce themselves and find each other: a daemon on the LAN, a list of addresses, a radio.
+/// A service discovery backend, where hosts announce themselves and find each other: a daemon on the LAN (DNS-SD), a
+/// list of addresses, a radio.
 ///
 /// It belongs to its reactor's thread. Its events come on the loop, and never from within a call of it. Its backend may
 /// come and go: requests stand, and are repeated when it is back.
@@ -20,7 +21,7 @@ public protocol Directory: AnyObject {
 }
 
 extension Directory {
-  /// Where hosts speak for themselves, they will say so.
+  /// Nothing to do in a directory in which hosts report themselves.
   public func doubt(_ address: SocketAddress) {}
 }
 

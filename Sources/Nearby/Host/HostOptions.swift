@@ -1,8 +1,8 @@
 /// How a host starts; the defaults suit a program on a LAN.
 public struct HostOptions: Sendable {
-  /// Where its identity is stored.
+  /// The storage of its identity.
   public var keys = KeyStorage.standard
-  /// Where its sessions are stored, to resume them after a crash or a power cut.
+  /// The store of its sessions, to resume them after a crash or a power cut.
   public var store = HostStorage.none
   public var discovery = DiscoveryMethod.avahi
   /// The port of its links; 0 takes a free one.
@@ -37,7 +37,7 @@ public struct WebRules: Hashable, Sendable {
   public init() {}
 }
 
-/// Where a host stores its sessions, unacknowledged messages, and resources in progress.
+/// The store of a host: its sessions, unacknowledged messages, and resources in progress.
 ///
 /// A durable host that is killed is the same to the others when it is started again: `Peer.restoredSessions()`. Its
 /// sends wait for the disk, and events from shortly before it was killed come again.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where a host keeps its keys.
+/// The storage of a host's keys.
 public enum KeyStorage: Hashable, Sendable {
   /// The user's data folder: `$XDG_DATA_HOME/vicinity`, or `~/.local/share/vicinity`.
   case standard

@@ -9,7 +9,7 @@ internal import Wire
 /// ```
 public final class Invitation: Sendable {
   public let from: PeerID
-  /// The inviter's own word for itself.
+  /// The inviter's display name; unverified.
   public let name: String
   public let type: String
   /// The inviter's additional data: bytes of a stranger.

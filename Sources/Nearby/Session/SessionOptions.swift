@@ -10,7 +10,7 @@ public struct SessionOptions: Sendable {
   public var identity: Identity?
   /// Limits on members' resources.
   public var resources = ResourceRules()
-  /// How long the hosts look for each other again after a pair was lost.
+  /// The reconnect timeout: how long the hosts try to find each other after a pair was lost.
   public var rejoinMax: Duration = .seconds(600)
 
   public init() {}

@@ -5,8 +5,8 @@ internal import Reactor
 /// While there are new messages, subscribers are served round robin, some in each turn of the loop: messages that are
 /// published meanwhile go along, so that each reaches the last subscriber within the time of one round.
 ///
-/// Invariant: a publisher never waits. A subscriber that is further behind than the ring reaches gets a lag report, or
-/// loses the oldest messages, as the ring's `Overflow` says.
+/// Invariant: a publisher never waits. A slow consumer, which is further behind than the ring reaches, gets a lag
+/// report, or loses the oldest messages, as the ring's `Overflow` says.
 package final class Fanout {
   /// A subset of the subscribers; `includes` is called for each at its turn, once for a run of messages to the subset.
   package final class Listeners {
