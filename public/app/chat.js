@@ -10,7 +10,7 @@ import { t } from './texts.js'
 import { names } from './words.js'
 import { virtualList } from './virtual-list.js'
 
-/** Whoever is this near to the end, in pixels, reads on by itself. */
+/** A list that is this near to its end, in pixels, scrolls by itself. */
 const endDistanceMax = 60
 
 export function chat(home) {

@@ -69,7 +69,7 @@ function line(home, event) {
   }
 }
 
-/** What an event is about, with names in place of ids as far as they are known here. */
+/** The subject of an event, with names in place of ids as far as they are known here. */
 export function subject(home, about) {
   const [, , ...parts] = about.split('/')
   const said = []

@@ -6,7 +6,7 @@ import { ask } from './question.js'
 import { t } from './texts.js'
 import { dateAndTime, joined, names, sentence, size, sizeOf, time } from './words.js'
 
-/** What a browser shows without running anything in it. */
+/** The content types that a browser shows without running active content. */
 export const shownImages = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']
 const imageBytesMax = 20e6
 const isUnderWay = ({ state }) => state === 'transferring' || state === 'uploading'
@@ -69,7 +69,7 @@ function fileLine(home, room, { id }, isMine) {
     h('div', { class: 'stack grow' }, name, state, progress),
     h('div', { class: 'row' }, accept, save, decline, resume, choose, again, pause, cancel, remove))
 
-  /** What is only here is asked about; what failed, or went out, is a line of the list. */
+  /** A file that is only here needs confirmation; one that failed, or was sent, is a line of the list. */
   async function askToRemove() {
     const [resource] = copies
     const answer = isMine || resource.state !== 'complete' || await ask({
@@ -127,7 +127,7 @@ function fileLine(home, room, { id }, isMine) {
   }
 }
 
-/** Of an outgoing file the way to the gateway is the first half, and the way from there the second. */
+/** The progress of an outgoing file: the upload to the gateway is the first half, the transfer from there the second. */
 function share(resource, upload) {
   if (resource.state === 'complete') return 1
   if (!resource.size) return null

@@ -2,7 +2,7 @@
 
 /** At most this far apart, in milliseconds, are files that were sent at once. */
 const pauseMax = 10_000
-/** Of one group, so that a card stays a part of the page. */
+/** The limit on files of a group, so that a card stays a part of the page. */
 const filesMax = 20
 
 /**

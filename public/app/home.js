@@ -1,4 +1,4 @@
-// What the page knows and does: this browser's peer at the gateway, whom it sees, and the sessions that it is in.
+// The state and actions of the page: this browser's peer at the gateway, the peers that it sees, and its sessions.
 //
 // Everything that lasts is at the gateway. `settle` makes what is missing there, and so it is right after a reload, after
 // the gateway was away, and after it has forgotten everything.
@@ -32,9 +32,9 @@ export class Home {
     Object.assign(this, { name: name.trim(), type, meeting, isLooking: looking, peerID: peer, selected: session })
     /** The session that everybody can join while `meeting` is 'adhoc'. */
     this.openID = open
-    /** What was done and can be taken back: its `text`, and its `end` in time. */
+    /** The action that can be undone: its `text`, and its `end` in time. */
     this.undoable = null
-    /** What went wrong with something that was asked for, until it is put away. */
+    /** The problem of a failed action, until it is dismissed. */
     this.trouble = null
     this.transfers = new Transfers(this)
     this.peers = this.follow('/v1/peers')
@@ -81,7 +81,7 @@ export class Home {
     return collection
   }
 
-  // Who this is
+  // This browser's peer
 
   #may(role) { return ranks.indexOf(this.client.role) >= ranks.indexOf(role) }
   get canAct() { return this.#may('member') }
@@ -93,7 +93,7 @@ export class Home {
     return this.client.role === 'admin' ? ranks : ranks.slice(0, own)
   }
 
-  /** Whoever only looks on sees what the gateway's own peer sees. */
+  /** A viewer sees what the gateway's own peer sees. */
   get me() {
     if (!this.canAct) return this.peers.items.find((peer) => peer.isGateway)
     return this.peers.get(this.peerID)
@@ -115,9 +115,9 @@ export class Home {
     await this.settle()
   }
 
-  // What stands at the gateway for this browser
+  // The items at the gateway for this browser
 
-  /** What is wished while it is at work has its turn before it ends. */
+  /** Applies the wished state; a change meanwhile is applied before it ends. */
   settle() {
     this.#isUnsettled = true
     this.#settling ??= this.#settleAll().finally(() => { this.#settling = null })
@@ -246,7 +246,7 @@ export class Home {
     })
   }
 
-  /** Who has put the list away looks for nobody. */
+  /** Starts or stops browsing: a closed list does not browse. */
   async look(isLooking) {
     this.isLooking = isLooking
     keep({ looking: isLooking })

@@ -28,7 +28,7 @@ export function message(room, { key, isMine, at }) {
   const element = h('div', { class: `message ${isMine ? 'mine' : ''}` },
     h('p', { class: 'byline' }, who, stamp(at)), h('div', { class: 'said' }, fate?.mark, text), fate?.element)
   let shown = null
-  /** What it was drawn for: most messages stay as they are. */
+  /** The message for which it was drawn: most messages stay as they are. */
   let drawn = {}
 
   return {
@@ -48,7 +48,7 @@ export function message(room, { key, isMine, at }) {
   }
 }
 
-/** What became of a message of one's own. */
+/** The delivery status of an own message. */
 function fateOf(room, key) {
   const mark = h('span', { class: 'delivery', role: 'img', 'aria-label': t('message.delivered'), title: t('message.delivered') }, icon(delivered))
   const state = h('span', { class: 'sending' })
@@ -87,7 +87,7 @@ function withLinks(text) {
   return [...parts, text.slice(end)]
 }
 
-/** Whose it is, and for whom where it is for some only. */
+/** The sender, and the recipients if it is for some only. */
 function author(room, message) {
   const isForSome = message.to?.length > 0 && message.peopleCount > 1
   if (!isForSome) return message.isMine ? t('message.you') : message.displayName

@@ -1,4 +1,4 @@
-// What is said above everything else: what is not as it should be.
+// Notices above everything else: problems that need attention.
 
 import { h, say, show } from './dom.js'
 import { ask } from './question.js'
@@ -55,7 +55,7 @@ export function notes(home) {
     show(viewing, !home.canAct)
   }
   update()
-  // What comes and goes lies above the page, so that nothing moves.
+  // Notices that come and go lie above the page, so that nothing moves.
   const passing = h('div', { class: 'passing' }, away, problem)
   return { element: h('div', { class: 'notes' }, unprotected(home.about), viewing, passing), update }
 }

@@ -1,4 +1,4 @@
-// What several views are made of.
+// Components that several views share.
 
 import { h, list } from './dom.js'
 

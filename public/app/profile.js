@@ -1,4 +1,4 @@
-// Who this browser is to others, and who can connect to it.
+// The profile of this browser: its name, and the peers that can connect to it.
 
 import { avatar } from './avatar.js'
 import { h, say, set, show } from './dom.js'
@@ -101,7 +101,7 @@ export function profile(home) {
   return { element, update }
 }
 
-/** Who comes in, and what they read, before anybody can. */
+/** The question before everybody can join: who joins, and what they can read. */
 function everyone(home, room) {
   const isUsed = Boolean(room?.isUsed)
   const people = room ? names(room.present) : ''

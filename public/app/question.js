@@ -12,7 +12,7 @@ export function ask({ title, text, answers, cancel = t('cancel') }) {
   return new Promise((resolve) => {
     const dialog = h('dialog', {
       class: 'question', 'aria-labelledby': 'question-title', 'aria-describedby': 'question-text',
-      // What is inside lies on the form, so only the backdrop is the dialog itself.
+      // The content lies on the form, so only the backdrop is the dialog itself.
       onclick: (event) => event.target === dialog && dialog.close(),
       onclose: () => {
         dialog.remove()

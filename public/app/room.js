@@ -6,7 +6,7 @@ import { Timeline } from './timeline.js'
 import { t } from './texts.js'
 
 const passingMax = 100
-/** Of an unreliable message that says that its sender writes; others show nothing of it. */
+/** The type of an unreliable message that says that its sender is typing; other programs do not show it. */
 const typingType = 'application/vnd.vicinity.typing'
 /** How often it is told, and how long it holds, in milliseconds. */
 const typingInterval = 3000
@@ -138,7 +138,7 @@ export class Room {
     this.home.changed()
   }
 
-  /** What is in the outbox, as of before a reload. */
+  /** The messages in the outbox, those from before a reload included. */
   #takeUnsent() {
     for (const entry of this.home.gateway.outbox.items) {
       if (entry.session === this.id && !this.#timeline.get(entry.id)) this.#timeline.put(unsent(entry))
@@ -146,7 +146,7 @@ export class Room {
     this.home.changed()
   }
 
-  /** What became of a message that the list does not have yet. */
+  /** The result of a message that the list does not have yet. */
   #settle(id, outcome) {
     const entry = this.#timeline.get(id)
     if (entry?.time !== Infinity) return
@@ -154,7 +154,7 @@ export class Room {
     this.home.changed()
   }
 
-  // What happened
+  // Events
 
   /** Messages, files, and who came and went. */
   get timeline() { return this.#timeline.entries }
@@ -203,7 +203,7 @@ export class Room {
     return t(`happening.${key}`, { name: event.displayName, detail: member?.detail ?? event.reason ?? '' })
   }
 
-  // Who writes
+  // Typing
 
   /** Says to others that this person writes, at most every few seconds; it may get lost. */
   tellTyping() {
@@ -222,9 +222,9 @@ export class Room {
       .map((member) => member.displayName)
   }
 
-  // What is new
+  // Unread
 
-  /** What others have said since it was looked at. */
+  /** The number of messages of others since the session was last seen. */
   get unread() {
     const { entries } = this.#timeline
     let count = 0

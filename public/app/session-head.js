@@ -1,4 +1,4 @@
-// Whose session it is, who is in it, and which other sessions there are.
+// The head of a session: its owner, its members, and the other sessions.
 
 import { avatar } from './avatar.js'
 import { h, icon, list, say, set, show, whenChanged } from './dom.js'
@@ -8,7 +8,7 @@ import { sessionFiles } from './session-files.js'
 import { t } from './texts.js'
 import { away, memberState, names } from './words.js'
 
-/** Who is in it; where nobody is any more, who was. */
+/** The members; if all have left, the former members. */
 function title(room) {
   const { present } = room
   if (present.length > 0) return names(present)
@@ -18,7 +18,7 @@ function title(room) {
   return t(isLeft ? 'session.left' : 'session.lost', { names: names(absent.map((one) => one.displayName)), count: absent.length })
 }
 
-/** What leaving takes, and from whom. */
+/** The consequences of leaving, and for whom. */
 async function leave(home) {
   const { room } = home
   const there = room.connected.map((member) => member.displayName)

@@ -1,4 +1,4 @@
-// What this browser remembers of one gateway. Nothing here is a secret that opens anything by itself.
+// The settings that this browser stores for one gateway. Nothing here is a secret that opens anything by itself.
 
 const path = new URL('..', import.meta.url).pathname
 /** Several gateways may share an origin, each below a path of its own. */
@@ -25,7 +25,7 @@ export function forget() {
   try {
     localStorage.removeItem(place)
   } catch {
-    // What is not stored is forgotten already.
+    // A setting that is not stored is forgotten already.
   }
   if (language) keep({ language })
 }

@@ -1,4 +1,4 @@
-// What was just done and can be taken back, for some seconds.
+// Undo: a recent action that can be taken back for some seconds.
 
 import { h, say, show } from './dom.js'
 import { t } from './texts.js'

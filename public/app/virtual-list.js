@@ -7,7 +7,7 @@ import { list } from './dom.js'
 
 const drawnMin = 30
 const drawnMax = 150
-/** Of an entry that was not drawn yet, until some were. */
+/** The height of an entry that was not drawn yet, until some were. */
 const heightByDefault = 48
 
 /**
@@ -20,7 +20,7 @@ export function virtualList(scroller, element, { make, key, prepare, resized }) 
   /** In pixels, by key, of those that were drawn. */
   const heights = new Map()
   let sum = 0
-  /** Of the window; nothing is drawn while it has none. */
+  /** The size of the window; nothing is drawn while it is zero. */
   let [width, height] = [0, 0]
   /** At which the heights were measured. */
   let measuredWidth = 0
@@ -118,7 +118,7 @@ export function virtualList(scroller, element, { make, key, prepare, resized }) 
     element.style.paddingBlockEnd = `${roomBelow}px`
   }
 
-  /** What the reader looks at stays where it is, whatever the room above has become. */
+  /** Keeps the visible entries in place, whatever the height above has become. */
   function restore({ name, offset }) {
     const now = element.children[drawn.findIndex((entry) => key(entry) === name)]?.getBoundingClientRect().top
     if (now !== undefined) scroller.scrollTop += now - scroller.getBoundingClientRect().top - offset
@@ -126,7 +126,7 @@ export function virtualList(scroller, element, { make, key, prepare, resized }) 
 
   return {
     get isShown() { return height > 0 },
-    /** Of the window, for those who draw where it is another one. */
+    /** The size of the window, for callers that draw anew when it changes. */
     get size() { return `${width} ${height}` },
     draw(all, staysAtEnd) {
       entries = all

@@ -16,7 +16,7 @@ import { timeLeft } from './words.js'
 
 const guestsMax = 200
 const openSeconds = 6 * 3600
-/** What a guest's page does: it has a peer, joins a session, and sends resources. */
+/** The page of a guest: it has a peer, joins a session, and sends resources. */
 const guestScopes = ['peers', 'sessions', 'resources']
 const thumbsMax = 60
 

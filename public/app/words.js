@@ -30,7 +30,7 @@ export function sizeOf(part, whole) {
   return t('size.of', { part: number(part / 1000 ** unit), whole: size(whole) })
 }
 
-/** What is left until then, or the empty text where nothing is. */
+/** The time left until then, or the empty text if there is none. */
 export function timeLeft(text, now = Date.now()) {
   const seconds = Math.ceil((new Date(text) - now) / 1000)
   return seconds > 0 ? duration(seconds) : ''
@@ -80,5 +80,5 @@ export function memberState(member) {
   return worded('member', member.state)
 }
 
-/** What stands together on one line, with a dot between. */
+/** Texts joined on one line, with a dot between. */
 export const joined = (...texts) => texts.filter(Boolean).join(' · ')

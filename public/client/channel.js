@@ -44,7 +44,7 @@ export class Collection extends Emitter {
   }
 }
 
-/** What is subscribed to at the gateway, once for all collections of its path. */
+/** A subscription at the gateway, shared by all collections of its path. */
 export class Channel {
   #list = null
   #followers = new Map()
@@ -153,7 +153,7 @@ export class Channel {
 
   #gap(missed) { this.#announce('gap', { type: this.isKept ? 'put' : 'datagram', missed }) }
 
-  // What the client tells it
+  // Calls by the client
 
   begin({ position, recovered, items = [], missed, oldest }) {
     this.position = position

@@ -59,7 +59,7 @@ export class Browser extends Emitter {
     this.ready.catch((error) => finish(this, error))
   }
 
-  /** Who is there now. */
+  /** The peers that are found now. */
   get items() { return [...this.#found.values()] }
 
   async #start() {

@@ -7,7 +7,7 @@ import { Sha256 } from './digest.js'
 /** The item of a list that is `wanted`, or a new one; two tabs that ask at the same time get the same. */
 export async function ensure(gateway, path, body, wanted) {
   for await (const item of gateway.list(path, { limit: 1000 })) if (wanted(item)) return item
-  // Of two requests with one key, the gateway carries out the first, and answers both.
+  // The gateway carries out the first of two requests with one key, and answers both.
   const key = toBase64(new Sha256().add(new TextEncoder().encode(`${path} ${JSON.stringify(body)}`)).bytes)
   for (const idempotencyKey of [key, newID()]) {
     const item = await postOnce(gateway, path, body, idempotencyKey)

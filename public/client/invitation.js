@@ -14,7 +14,7 @@ export class Invitation extends Emitter {
   }
 
   get path() { return `/v1/invitations/${this.id}` }
-  /** What the inviter said with it, as bytes. It comes from somebody else. */
+  /** The inviter's context, as bytes. It comes from somebody else. */
   get contextBytes() { return this.encoding ? fromBase64(this.context) : new TextEncoder().encode(this.context) }
 
   /** Joins the inviter in a new session, or in one that is given; fulfilled once the two are connected. */

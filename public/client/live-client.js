@@ -11,7 +11,7 @@ export class LiveClient extends RestClient {
     this.#live = new LiveSocket(this, WebSocket, () => emit(this, 'state', this.state))
   }
 
-  /** Of the WebSocket: 'idle', 'connecting', 'online', 'waiting' to try again after `problem`, 'refused' for it. */
+  /** The state of the WebSocket: 'idle', 'connecting', 'online', 'waiting' to reconnect after `problem`, 'refused' for it. */
   get state() { return this.#live.state }
   get problem() { return this.#live.problem }
   get [live]() { return this.#live }

@@ -11,7 +11,7 @@ export class Message {
   get isReliable() { return this.mode === 'reliable' }
   get bytes() { return this.encoding ? fromBase64(this.body) : new TextEncoder().encode(this.body) }
   get text() { return this.encoding ? new TextDecoder().decode(this.bytes) : this.body }
-  /** What it says as JSON. It comes from somebody else, so look at it before use. */
+  /** The body, parsed as JSON. It comes from somebody else, so validate it before use. */
   json() { return JSON.parse(this.text) }
 }
 

@@ -1,4 +1,4 @@
-// What the gateway tells, as in its contract (/docs).
+// The objects of the gateway, as in its contract (/docs).
 
 export type Direction = 'incoming' | 'outgoing'
 export type Encoding = 'text' | 'base64'
@@ -79,7 +79,7 @@ export interface MessageObject {
   contentType: string
   body: string
   encoding?: Encoding
-  /** Of a message that was sent from here. */
+  /** The delivery status of a message that was sent from here. */
   delivery?: Delivery
   damaged?: boolean
 }

@@ -132,13 +132,13 @@ export class Resource extends Emitter {
 
   #forget() { return this.#gateway.storage.delete('uploads', this.id).catch(() => {}) }
 
-  // What the gateway tells
+  // Events of the gateway
 
   /** Takes what the session's list says of it; null if it is not in there any more. */
   [update](item) { this.#update(item ?? (this.isOver ? {} : { state: 'cancelled' })) }
 
   #update(item) {
-    // What the page has uploaded may be ahead of what the list tells.
+    // The page's upload may be ahead of the list's entry.
     const uploaded = Math.max(this.uploaded ?? 0, item.uploaded ?? 0)
     Object.assign(this, item, { uploaded })
     emit(this, 'progress', this)

@@ -39,13 +39,13 @@ export class Session extends Emitter {
     this.path = `/v1/sessions/${item.id}`
   }
 
-  // What is in it
+  // Collections
 
   get members() { return this.#follow('members') }
   get messages() { return this.#follow('messages') }
   get streams() { return this.#follow('streams') }
   get resources() { return this.#follow('resources') }
-  /** Who is connected; the messages of the session go to them. */
+  /** The connected members, to whom the messages of the session go. */
   get connected() { return this.members.items.filter((member) => member.state === 'connected') }
   /** Messages that the gateway does not have yet. */
   get pending() { return this.#gateway.outbox.items.filter((entry) => entry.session === this.id) }
@@ -71,7 +71,7 @@ export class Session extends Emitter {
     })
   }
 
-  // What is sent
+  // Sending
 
   /**
    * Sends text, bytes, a Blob or a value as JSON, to all who are connected or to those named. A reliable message waits
@@ -111,7 +111,7 @@ export class Session extends Emitter {
     return resource
   }
 
-  // Who is in it
+  // Members
 
   /** Lets nobody else in, or does so again. */
   lock(isLocked = true) { return this.#gateway.patch(this.path, { locked: isLocked }) }
@@ -167,7 +167,7 @@ export class Session extends Emitter {
     const kind = { messages: 'message', datagrams: 'datagram' }[name]
     if (kind) {
       collection.on('gap', ({ missed }) => {
-        // Of what was there before, nobody knows what the program has seen.
+        // The program may have seen the earlier ones or not.
         if (!hasBegun) this.#isCaughtUp.delete(name)
         emit(this, 'gap', { type: kind, missed })
       })

@@ -1,4 +1,4 @@
-// What survives a reload: tables of records, each with an `id`.
+// Storage that survives a reload: tables of records, each with an `id`.
 
 const tables = ['messages', 'uploads']
 

@@ -56,9 +56,9 @@ export interface RequestOptions {
 }
 
 export interface GatewayOptions {
-  /** What pairing gives to programs. */
+  /** The result of pairing for programs. */
   token?: string
-  /** What pairing gives to a page, beside its cookie. */
+  /** The result of pairing for a page, beside its cookie. */
   csrf?: string
   /** The class to follow collections with: Node before version 22 has none. */
   WebSocket?: unknown
@@ -88,7 +88,7 @@ export class Vicinity extends Emitter<{ state: GatewayState }> {
   address: string
   token?: string
   csrf?: string
-  /** Of the WebSocket: 'waiting' to try again after `problem`, 'refused' for it. */
+  /** The state of the WebSocket: 'waiting' to reconnect after `problem`, 'refused' for it. */
   get state(): GatewayState
   get problem(): Problem | null
   get storage(): Storage

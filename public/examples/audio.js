@@ -4,7 +4,7 @@ import { enter, follow } from './example.js'
 
 /** Samples a second, of 16 bits: each stream carries 32 kB a second. */
 const rate = 16_000
-/** What comes later than this after the sound before it waits so long, in seconds: networks deliver unevenly. */
+/** The jitter buffer, in seconds: sound that follows an earlier one by more than this waits so long. */
 const delay = 0.15
 const streamsMax = 5
 

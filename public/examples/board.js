@@ -16,7 +16,7 @@ const choices = inkNames.map((name, value) => Object.assign(document.createEleme
 }))
 document.querySelector('#tools').prepend(...choices)
 
-/** What was drawn here, for those who come later: pieces of lines, as they are sent. */
+/** The drawing so far, for members who come later: pieces of lines, as they are sent. */
 let own = []
 /** Those who read, by member. */
 const writers = new Map()

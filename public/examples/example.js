@@ -3,7 +3,7 @@
 import { Vicinity } from '../vicinity.js'
 
 const root = new URL('..', import.meta.url)
-/** What the dashboard remembers of this gateway: the value that its cookie needs, and a name. */
+/** The settings of the dashboard for this gateway: the CSRF token of its cookie, and a name. */
 const kept = JSON.parse(localStorage.getItem(root.pathname === '/' ? 'vicinity' : `vicinity:${root.pathname}`) ?? '{}')
 const status = document.querySelector('#status')
 const lineLengthMax = 1 << 20
@@ -71,7 +71,7 @@ export async function * lines(readable) {
   }
 }
 
-/** What a text says as JSON, which comes from somebody else: null where it says nothing. */
+/** A text of somebody else, parsed as JSON: null if it is invalid. */
 export function parse(text) {
   try {
     return JSON.parse(text)

@@ -41,7 +41,7 @@ function isItem(item) {
     && typeof item.isDone === 'boolean' && typeof item.isGone === 'boolean' && Number.isSafeInteger(item.version)
 }
 
-/** Of two changes at the same time, all choose the same one. */
+/** A tie-break: all choose the same one of two changes at the same time. */
 function merge({ id, text, isDone, isGone, version }) {
   const item = { id, text, isDone, isGone, version }
   const known = items.get(id)
