@@ -15,7 +15,7 @@ let package = Package(
     .target(name: "Report", swiftSettings: house),
     // Other programs: started, asked, watched and ended.
     .target(name: "Programs", swiftSettings: house),
-    // What is decided: in one process, without a network.
+    // The engine: in one process, without a network.
     .target(name: "CAllocations"),
     .executableTarget(
       name: "bench",
@@ -26,7 +26,7 @@ let package = Package(
         .product(name: "Engine", package: "vicinity"),
       ],
       swiftSettings: house),
-    // What a LAN gets: processes that reach each other by the real path, beside others that do the same without us.
+    // The LAN: processes that reach each other by the real path, beside others that do the same without us.
     .executableTarget(name: "bench-lan", dependencies: ["Programs", "Report"], swiftSettings: house),
     .executableTarget(
       name: "lan-partner",
@@ -34,7 +34,7 @@ let package = Package(
       swiftSettings: house),
     .executableTarget(
       name: "tls-floor", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
-    // What clients get of a gateway, beside servers that do a part of it.
+    // The gateway as clients see it, beside servers that do a part of it.
     .executableTarget(
       name: "bench-gateway",
       dependencies: ["Programs", "Report", .product(name: "Store", package: "vicinity")],

@@ -37,7 +37,7 @@ public enum BuiltProgram {
     (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
   }
 
-  /// Of all targets that are in the program.
+  /// The sources of all targets that are in the program.
   private static func sources() -> [String] {
     let others = ["Simulator/", "simulate/"]
     let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardized

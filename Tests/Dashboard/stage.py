@@ -135,7 +135,7 @@ class Stage(unittest.TestCase):
     def picture(self, page, name):
         page.screenshot(path=os.path.join(PICTURES, f"{name}.png"))
 
-    # What people do
+    # Actions of people
 
     def turn(self, page, way):
         """To one of the views: Nearby, Sessions, Photos, Console, Gateway."""

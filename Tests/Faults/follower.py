@@ -11,7 +11,7 @@ import websockets
 
 from client import Client
 
-# Of a session that keeps little: whoever follows it is there for some time, and then away for longer than that lasts.
+# The times of a session with a short history: a subscriber is there for some time, and then away for longer than that lasts.
 AWAKE_SECONDS, AWAY_SECONDS = (0.5, 3), 3
 
 
@@ -163,7 +163,7 @@ class Follower:
             self.hear(frame["o"], frame["put"])
         self.position = f"{epoch}.{frame['o']}"
 
-    # What all of them hear
+    # Messages to all of them
 
     def hear(self, offset, item):
         epoch, last = self.position.split(".")

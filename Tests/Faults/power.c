@@ -1,4 +1,4 @@
-// What a power cut would take: preloaded into a program, this notes beside each change of a file or a folder what was there
+// Records what a power cut would take: preloaded into a program, this notes beside each change of a file or a folder what was there
 // before, and when it was synced. `power.py` undoes afterwards, by chance, what was not.
 //
 //     POWER_ROOT   the folder that counts
@@ -107,7 +107,7 @@ static void note_texts(enum kind kind, uint64_t inode, uint64_t folder, const ch
   note((struct record){.kind = kind, .length = first + second, .inode = inode, .offset = folder}, texts);
 }
 
-// What lies there before it changes, in whole sectors.
+// The present content before it changes, in whole sectors.
 static void note_bytes(int file, const struct stat *status, uint64_t from, uint64_t to) {
   uint64_t start = from / SECTOR * SECTOR, end = (to + SECTOR - 1) / SECTOR * SECTOR;
   if (end > (uint64_t)status->st_size) end = status->st_size;

@@ -69,7 +69,7 @@ class Power:
                 writes[record.inode].append(record)
             elif record.kind > SYNC and record.number > self.synced[record.offset]:
                 names.append(record)
-        # What a file has is the same whatever it is called.
+        # The content of a file does not depend on its name.
         for inode, path in self.paths().items():
             if inode in writes:
                 self.tear(path, writes[inode], way)
@@ -111,7 +111,7 @@ class Power:
             present, end = file.read(), writes[-1].number + 1
             sizes = [(record.number, record.size) for record in writes] + [(end, len(present))]
             pasts = defaultdict(list)
-            # What came behind the end of the file was nothing before.
+            # Bytes past the end of the file did not exist before.
             for start in range(-(-sizes[0][1] // SECTOR) * SECTOR, len(present), SECTOR):
                 pasts[start].append((0, b""))
             for record in writes:

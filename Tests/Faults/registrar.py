@@ -10,7 +10,7 @@ from collections import Counter
 from client import Client, until
 from papers import papers
 
-# What a client may have of each kind, and the field by which each of them is known again.
+# The kinds of things that a client may have, and the field that identifies each.
 KINDS = {"peers": "displayName", "sessions": "maxPeers", "advertisers": "serviceType", "browsers": "serviceType",
          "invitations": "context"}
 HOLDERS_MAX, PEERS_MAX, THINGS_MAX, GONE_TOKENS = 4, 4, 6, 20
@@ -63,7 +63,7 @@ class Registrar:
         self.operator = Client(gateway, gateway.operator().token)
         # Clients by name, each a thing in itself.
         self.clients, self.holders = {}, {}
-        # What the whole gateway believes, and who it is besides.
+        # The trust of the whole gateway, and its identities.
         self.known, self.anchors, self.identities = {}, {}, {}
         self.papers = papers(PAPERS)
         # Of those that are told to operators, what was done, and to what.
@@ -114,7 +114,7 @@ class Registrar:
             del things[thing.label]
         return thing.label not in things
 
-    # What it does
+    # Actions
 
     def clients_come(self):
         if len(self.holders) >= HOLDERS_MAX:
@@ -154,7 +154,7 @@ class Registrar:
             self.peers += [thing.id] if thing else []
 
     def things_go(self, holder):
-        # What has others seldom goes, so that these have something to be lost with.
+        # A thing that has others is seldom deleted, so that these are lost with it now and then.
         kind = self.chance.choice(["peers"] + [kind for kind in KINDS if kind != "peers"] * 4)
         things = holder.things[kind]
         if len(things) >= (PEERS_MAX if kind == "peers" else THINGS_MAX // 2):
@@ -289,7 +289,7 @@ class Registrar:
                 if self.gateway.starts == starts:
                     raise
 
-    # What is there
+    # State
 
     def check(self):
         """Holds all that is there against what was acknowledged; False where no answer came."""

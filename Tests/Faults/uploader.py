@@ -91,7 +91,7 @@ class Uploader:
         if self.client.once("DELETE", place)[0] == 204:
             self.deleted.append(place)
 
-    # What came of it
+    # Results
 
     def clear_away(self):
         """What has ended is looked at and deleted on both sides, and so is what was begun and whose answer was lost."""

@@ -1,7 +1,7 @@
 import Media
 import Reactor
 
-/// What lies between two hosts: it passes on bytes that it does not understand, and can be cut.
+/// A cable between two hosts: it passes on bytes that it does not understand, and can be cut.
 final class Cable {
   private let reactor: Reactor
   private let target: SocketAddress

@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// What the hostile host has learnt: names, keys and numbers that make its frames go deep.
+/// The hostile host's knowledge: names, keys and numbers that make its frames go deep.
 struct AttackerState {
   struct Captured {
     var type: FrameType
@@ -93,7 +93,7 @@ struct AttackerState {
   }
 
   private mutating func keep(_ frame: Captured) {
-    // What flows carry is made anew, and long.
+    // The content of flows is made anew, and long.
     if frame.body.count > 1_024 { return }
     if frames.count == 24 { frames.removeFirst() }
     frames.append(frame)

@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// What the owner does with streams and resources, rightly and wrongly.
+/// The owner's actions with streams and resources, rightly and wrongly.
 extension EngineFuzz {
   func callFlow() {
     let now = stage.now

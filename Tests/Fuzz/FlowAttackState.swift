@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// What the hostile host knows of the streams and resources between it and the engine.
+/// The hostile host's knowledge of the streams and resources between it and the engine.
 struct FlowAttackState {
   struct Flow {
     var number: UInt64

@@ -26,7 +26,7 @@ final class FlowProgram {
     var isAccepted: Bool
     var told: UInt64
     var stored: UInt64
-    /// What was told and not stored.
+    /// Events that were told and not stored.
     var pieces: [(range: Range<UInt64>, isIntact: Bool)] = []
   }
 

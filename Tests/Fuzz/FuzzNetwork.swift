@@ -7,7 +7,7 @@ final class FuzzNetwork {
   let honest: Engine
   /// Speaks for the hostile host while the scene is set.
   var tame: Engine?
-  /// What the owner and the honest host's program do with streams and resources.
+  /// The owner's and the honest program's actions with streams and resources.
   let program: FlowProgram
   let honestProgram: FlowProgram
   private(set) var now = Instant(nanoseconds: 1_000_000_000)
@@ -16,7 +16,7 @@ final class FuzzNetwork {
   let type: ServiceType
   let otherType: ServiceType
 
-  // What the checks count.
+  // Counters of the checks.
   private(set) var outputCount = 0
   private(set) var bytesGiven = 0
   private(set) var bytesTaken = 0
@@ -25,7 +25,7 @@ final class FuzzNetwork {
   private var isWatched = true
   private var honestHeard = 0
 
-  // What the hostile host has.
+  // The hostile host's.
   var attacker: AttackerState
   var links: [HostileLink] = []
   /// The hostile link that frames go to.
@@ -36,7 +36,7 @@ final class FuzzNetwork {
   /// Whether what the engine and the honest host say to each other stays where it is.
   private var isHeld = false
 
-  // What the owner has.
+  // The owner's.
   var peers: [PeerID] = []
   var endpoints: [EndpointID] = []
   var shared: EndpointID?

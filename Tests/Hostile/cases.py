@@ -107,7 +107,7 @@ FAMILIES = {
     + [("HTTP 1.0", "GET /v1/socket HTTP/1.0\r\nHost: HOST\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")],
 }
 
-# What one of the others refuses and the gateway takes, each with its reason.
+# Requests that one of the others refuses and the gateway takes, each with its reason.
 TAKEN = {
     # RFC 9110 §9.1 lets methods be any word; what is at no route is 405.
     ("sound", "an unknown method", "node"),

@@ -238,7 +238,7 @@ def followers(run, since=None):
         line.upgrade()
         line.say({"id": 1, "subscribe": {"channel": run.messages, **({"since": since} if since else {})}})
         lines.append(line)
-    # What they follow goes on.
+    # Their subscriptions continue.
     for number in range(8):
         run.post()
     return lines, lambda: None

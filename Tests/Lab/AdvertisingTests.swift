@@ -3,7 +3,7 @@ import Testing
 @testable import lab_rig
 
 extension LabTests {
-  /// What an advertiser changes while others look.
+  /// Changes of an advertiser while others browse.
   @Suite @Laboratory
   struct AdvertisingTests {
     @Test

@@ -56,7 +56,7 @@ struct ClientPeer {
     try await other.meets(peer)
   }
 
-  /// What becomes of an invitation that was made here.
+  /// The outcome of an invitation that was made here.
   func end(of invitation: String, within time: Duration = .seconds(10)) async throws -> JSON {
     try await gate.wait(in: "/v1/invitations", "the end of \(invitation)", within: time) {
       $0["id"] == .text(invitation) && $0["state"] != "pending"

@@ -48,7 +48,7 @@ extension LabTests {
 }
 
 extension ScriptedPeer {
-  /// What another one needs to connect to a session of it, in hexadecimal.
+  /// The connection data of a session of it, in hexadecimal.
   func data(_ session: String) async throws -> String {
     try program.say("data \(session)")
     guard let data = try await program.event("data")["data"] else { throw LabError("there are no data in it") }

@@ -4,7 +4,7 @@ import Testing
 @testable import lab_rig
 
 extension LabTests {
-  /// What the doctor finds where something is broken, and where nothing is.
+  /// The findings of the doctor with and without something broken.
   @Suite @Laboratory
   struct DoctorTests {
     /// Each check's states.

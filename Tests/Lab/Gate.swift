@@ -61,7 +61,7 @@ struct Gate {
     return "\(path)/\(id)"
   }
 
-  /// What stands in a list, and how that changes.
+  /// A list, and how it changes.
   func follows(_ path: String) throws -> Following {
     Following(
       program: try host.start(

@@ -4,7 +4,7 @@ import Testing
 @testable import lab_rig
 
 extension LabTests {
-  /// What breaks under a session that stands, and what comes of it.
+  /// Outages of links, daemons and hosts under a session.
   @Suite @Laboratory
   struct OutageTests {
     @Test func `P-SES-1 P-BRO-5 A host whose power goes is not connected in six seconds, lost in ten, and found again`()

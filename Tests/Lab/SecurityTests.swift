@@ -4,7 +4,7 @@ import Testing
 @testable import lab_rig
 
 extension LabTests {
-  /// Whom one believes, and who may stand in the middle.
+  /// Trust, and a man in the middle.
   @Suite @Laboratory
   struct SecurityTests {
     @Test func `P-SEC-2 P-SEC-3 P-SEC-4 An identity of PKCS#12 is shown, decided on, and judged by anchors`()

@@ -19,7 +19,7 @@ struct VicinityPeer {
     }
   }
 
-  /// What others said, in order.
+  /// The messages of others, in order.
   var messages: [String] { told("message").compactMap { $0["text"] } }
 
   func told(_ name: String) -> [Event] { program.events.filter { $0.name == name } }

@@ -7,9 +7,9 @@
 struct Medium {
   private static let sectorBytes = 512
 
-  /// What a reader sees.
+  /// The content as a reader sees it.
   private var seen: [UInt8]
-  /// What a cut leaves; nil as long as a later sync brings all to the disk.
+  /// The content after a power cut; nil as long as a later sync brings all to the disk.
   private var left: [UInt8]?
 
   init(_ bytes: [UInt8], isLoose: Bool) {
@@ -73,7 +73,7 @@ struct SurvivalChance {
 
   mutating func tears() -> Bool { chance.hits(0.1) }
 
-  /// What lay on the disk before.
+  /// The earlier content of the disk.
   mutating func junk(_ count: Int) -> [UInt8] {
     if chance.hits(0.5) { return [UInt8](repeating: 0, count: count) }
     return (0..<count).map { _ in UInt8(truncatingIfNeeded: chance.next()) }

@@ -34,7 +34,7 @@ public final class Recording: Sendable {
   /// How much has happened by now: a moment.
   public var count: Int { state.withLock { $0.steps.count } }
 
-  /// What a power cut may still take of a file: writes since its last sync.
+  /// The writes of a file that a power cut may still take: those since its last sync.
   public func unsyncedCount(of name: String) -> Int {
     state.withLock { state in
       guard let file = state.files[name] else { return 0 }
@@ -111,7 +111,7 @@ public final class Recording: Sendable {
 
   // MARK: Cutting
 
-  /// What lies in the folder when the power is cut at that moment and comes back.
+  /// The content of the folder when the power is cut at that moment and comes back.
   public func cut(at moment: Int, seed: UInt64) -> [String: [UInt8]] {
     let steps = state.withLock { $0.steps }.prefix(moment)
     var lastSyncs: [Int: Int] = [:]

@@ -1,4 +1,4 @@
-/// What SQLite has done to the files of a folder. A file has a number, since another may take its name.
+/// An operation of SQLite on the files of a folder. A file has a number, since another may take its name.
 enum Step: Sendable {
   case made(file: Int, name: String)
   case wrote(file: Int, bytes: [UInt8], offset: Int)

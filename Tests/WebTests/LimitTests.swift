@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import Web
 
-/// What a client may not do for long, or too often.
+/// Limits on what a client may do for long, or often.
 @Suite(.serialized) struct LimitTests {
   @Test(arguments: ["", "G", "GET / HTTP/1.1\r\nHost: he", "\u{16}\u{3}\u{1}"])
   func `who does not finish a head has to go`(_ beginning: String) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Web
 
-/// What is so long that it goes past the library.
+/// Contents that are so long that they bypass the library.
 @Suite(.serialized) struct LongContentTests {
   enum Wire: CaseIterable { case plain, secure }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Web
 
-/// What stands before the library, with bytes that come in every way.
+/// The request reader in front of the library, with bytes that come in every way.
 @Suite struct RequestReaderTests {
   private static let origin = Origin(client: .loopback(port: 1), isSecure: false)
 

@@ -1,7 +1,7 @@
 import Testing
 import Web
 
-/// What is refused in front of the libraries, each on a connection of its own, and on one that is in use.
+/// Requests that are refused in front of the libraries, each on a connection of its own, and on one that is in use.
 @Suite(.serialized) struct StrictnessTests {
   private let rig: WebRig
 

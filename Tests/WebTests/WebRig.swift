@@ -45,7 +45,7 @@ final class WebRig: @unchecked Sendable {
     }
   }
 
-  /// What dies on the loop.
+  /// The parts that are released on the loop.
   private final class Parts: @unchecked Sendable {
     // `@unchecked`: handed over once, to the loop.
     private var handler: TestHandler?
@@ -95,7 +95,7 @@ final class WebRig: @unchecked Sendable {
     try onLoop { [self] in action(try #require(front).meter) }
   }
 
-  /// What waits in the memory of WebSockets themselves.
+  /// The send queues in the memory of the WebSockets themselves.
   var queuedBytes: Int { get throws { try onLoop { [self] in front?.queuedBytes ?? 0 } } }
   var connectionCount: Int { get throws { try onLoop { [self] in front?.connectionCount ?? 0 } } }
 

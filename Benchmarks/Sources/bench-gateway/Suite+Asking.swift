@@ -2,7 +2,7 @@ internal import Foundation
 internal import Programs
 internal import Report
 
-/// What is small and asked for often, and what is large.
+/// Small, frequent requests, and large ones.
 extension Suite {
   /// How the others lie on the machine, and what its memory is like, is another thing each time.
   private static let rounds = 7

@@ -1,7 +1,7 @@
 internal import Programs
 internal import Report
 
-/// What clients that do not keep up cost the others, and the gateway.
+/// The cost of slow clients for the others, and for the gateway.
 extension Suite {
   private static let slow = 20
   private static let stuck = 1

@@ -150,7 +150,7 @@ extension Suite {
     table.add("idle-memory-mosquitto", mosquitto, "KiB each")
   }
 
-  /// What each client that only holds on costs in the server's own memory.
+  /// The cost of each idle client in the server's own memory.
   private func held(_ name: String, _ server: (process: Child, port: Int), _ place: [String] = []) throws -> Double {
     let before = server.process.memory
     let load = try Child([program("socket-load"), "hold", name, "\(server.port)", "\(Self.idleClients)"] + place)

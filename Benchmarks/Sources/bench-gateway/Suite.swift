@@ -1,13 +1,13 @@
 internal import Programs
 internal import Report
 
-/// What clients get of a gateway, beside servers that do a part of it: each in processes of its own, over the loopback, by
+/// Measures a gateway as its clients see it, beside servers that do a part of it: each in processes of its own, over the loopback, by
 /// turns, and of several runs the median.
 struct Suite {
   enum Part: String, CaseIterable {
     case rest, fanout, kept, idle, relay, files, rooms, arrival, crowd, history, crowded
 
-    /// What takes minutes is measured only where it is asked for.
+    /// Measurements that take minutes are made only on request.
     static let usual = allCases.filter { ![.crowd, .history, .crowded].contains($0) }
   }
 

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Programs
 internal import Report
 
-/// What a LAN gets, beside others that do the same without us: each in processes of its own, by turns, and of several
+/// Measures the real path over a LAN, beside others that do the same without us: each in processes of its own, by turns, and of several
 /// runs the median.
 struct Suite {
   enum Part: String, CaseIterable {

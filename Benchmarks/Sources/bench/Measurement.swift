@@ -1,7 +1,7 @@
 import CAllocations
 import Glibc
 
-/// What one operation costs.
+/// The cost of one operation.
 struct Measurement {
   let nanoseconds: Double
   /// Exact, over all operations of one run: a fraction is an allocation that not every operation makes.
@@ -25,7 +25,7 @@ struct Measurement {
 @_optimize(none)
 func consume<Value>(_ value: Value) {}
 
-/// What the work takes of this thread: the machine may have other things to do.
+/// The processor time of the work on this thread: the machine may have other things to do.
 func processorTime<E: Error>(_ work: () throws(E) -> Void) throws(E) -> Duration {
   let start = threadTime()
   try work()

@@ -16,7 +16,7 @@ final class PacedWire {
     var flight: [(due: Instant, bytes: [UInt8])] = []
   }
 
-  /// What a socket takes that has not left: one record of TLS.
+  /// The send buffer of a socket: one record of TLS.
   private static let socketBytes = 16 << 10
 
   init(_ room: Room, _ link: LinkID, bytesPerSecond: Double, latency: Duration) {

@@ -1,7 +1,7 @@
 import Report
 import Wire
 
-/// What one frame costs, alone.
+/// The cost of one frame, alone.
 extension Suite {
   mutating func measureCodec() {
     let payload = [UInt8](repeating: 7, count: 100)

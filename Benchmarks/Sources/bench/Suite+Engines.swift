@@ -3,7 +3,7 @@ import Engine
 import Report
 import Wire
 
-/// What whole engines cost: messages, sessions that form, crowds behind one host, and what waits in memory.
+/// The cost of whole engines: messages, sessions that form, crowds behind one host, and what waits in memory.
 extension Suite {
   // MARK: Messages
 
@@ -118,7 +118,7 @@ extension Suite {
 
   private static let joiners = 10
 
-  /// What a host holds for each other host that it shares a session with.
+  /// The memory of a host for each other host with which it shares a session.
   mutating func measureBonds(hosts: Int) throws {
     let (room, _) = try Room.session(hosts: hosts + 1)
     room.run(.seconds(10))

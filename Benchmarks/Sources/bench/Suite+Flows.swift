@@ -2,7 +2,7 @@ import Engine
 import Report
 import Wire
 
-/// What streams and resources cost through both engines, and what a message waits beside them.
+/// The cost of streams and resources through both engines, and the latency of a message beside them.
 extension Suite {
   /// Written in pieces as large as a chunk, and used as soon as they are told.
   mutating func measureStreams() throws {

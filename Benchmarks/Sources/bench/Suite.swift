@@ -14,7 +14,7 @@ struct Suite {
     scale = allocationsOnly ? 0.01 : 1
   }
 
-  /// What can be measured on its own.
+  /// The groups that can be measured on their own.
   enum Part: String, CaseIterable {
     case codec, messages, fanout, streams, resources, delay, crowd, scale, invited, adhoc, bonds
   }

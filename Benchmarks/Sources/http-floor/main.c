@@ -1,4 +1,4 @@
-// What an answer of libmicrohttpd costs by itself: one thread, its own epoll, one resource that lies ready.
+// Measures the cost of an answer of libmicrohttpd by itself: one thread, its own epoll, one resource that lies ready.
 //
 //   http-floor BYTES        prints its port, then answers each request with so many bytes of JSON
 #include <arpa/inet.h>

@@ -25,13 +25,13 @@ static struct place place;
 static const char *type, *keep;
 static struct browser *browsers;
 static int paired, joined, poller, has_command;
-// Of all browsers together.
+// Figures of all browsers together.
 static int connected;
 static uint64_t read_at, progress, published, answered, completed, delivered;
 static uint64_t sent_at[window_max];
 static int remaining[window_max];
 
-// What the gateway says
+// Input from the gateway
 
 static const char *behind(const char *text, size_t count, const char *key) {
   const char *found = memmem(text, count, key, strlen(key));

@@ -1,4 +1,4 @@
-// What TLS 1.3 costs by itself, as a link uses it: Ed25519 certificates on both sides, one connection, blocking calls.
+// Measures the cost of TLS 1.3 by itself, as a link uses it: Ed25519 certificates on both sides, one connection, blocking calls.
 //
 //   tls-floor serve ADDRESS                       prints its port, then echoes what each connection sends, one at a time
 //   tls-floor handshakes ADDRESS PORT COUNT PAUSE

@@ -1,4 +1,4 @@
-/// What joins a host to a network: the host's interface, the switch's port, and all that can be wrong between them.
+/// A cable between a host and a network: the host's interface, the switch's port, and all that can be wrong between them.
 @Laboratory
 final class Cable {
   let network: Network

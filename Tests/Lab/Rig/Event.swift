@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// What a program tells in one line: a JSON object with an "event".
+/// An event of a program, in one line: a JSON object with an "event".
 struct Event: Sendable {
   let name: String
   let object: [String: JSON]

@@ -12,7 +12,7 @@ final class LabHost {
   let number: Int
   unowned let rig: Rig
   private(set) var cables: [Cable] = []
-  /// What was started here and not by the host itself, in the order of starting, ended or not.
+  /// The programs that were started here and not by the host itself, in the order of starting, ended or not.
   private(set) var programs: [Program] = []
   private(set) var bus: Program?
   private(set) var avahi: Program?
@@ -33,7 +33,7 @@ final class LabHost {
     return Int(namespaces.process)
   }
 
-  /// What joins it to the first network.
+  /// The cable to the first network.
   var cable: Cable { cables[0] }
 
   // MARK: Up and down

@@ -15,7 +15,7 @@ final class Network {
 
   var name: String { "net\(number)" }
 
-  /// What a host has there unless it is told otherwise.
+  /// The default addresses of a host there.
   func addresses(ofHost host: Int) -> [String] {
     ["10.\(76 + number).0.\(host)/24", "fe80::\(String(host, radix: 16))/64"]
   }

@@ -56,7 +56,7 @@ final class Program {
     }
   }
 
-  /// What every program starts from.
+  /// The environment of every program.
   static let environment = {
     var variables = ProcessInfo.processInfo.environment
     variables["PATH", default: "/usr/bin:/bin"] += ":/usr/sbin:/sbin"
@@ -194,7 +194,7 @@ final class Program {
 
   private var tail: String { log(last: Self.shownLinesMax) }
 
-  /// What it said, with the seconds since its start.
+  /// Its output, with the seconds since its start.
   func log(last count: Int = .max) -> String {
     lines.suffix(count).map { line in
       let milliseconds = Int((line.time - start) / 1_000_000)
