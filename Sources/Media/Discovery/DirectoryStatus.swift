@@ -6,8 +6,8 @@ struct DirectoryStatus {
   let announces: Bool
   /// Why nothing is announced and nobody is found, where that is so.
   private var outage: Trouble?
-  private var records: [ServiceRecord.Key: LAN.Standing] = [:]
-  private var searches: [ServiceType: LAN.Standing] = [:]
+  private var records: [ServiceRecord.Key: DiscoveryStanding] = [:]
+  private var searches: [ServiceType: DiscoveryStanding] = [:]
 
   init(announces: Bool) { self.announces = announces }
 
@@ -49,22 +49,13 @@ struct DirectoryStatus {
   mutating func forget(_ type: ServiceType) { searches[type] = nil }
 
   /// Nil where the directory has not reported yet.
-  func standing(of key: ServiceRecord.Key) -> LAN.Standing? {
+  func standing(of key: ServiceRecord.Key) -> DiscoveryStanding? {
     guard announces else { return .active }
     return outage.map { .failed($0, isOutage: true) } ?? records[key]
   }
 
   /// Nil where the directory has not reported yet.
-  func standing(of type: ServiceType) -> LAN.Standing? {
+  func standing(of type: ServiceType) -> DiscoveryStanding? {
     outage.map { .failed($0, isOutage: true) } ?? (announces ? searches[type] : .active)
-  }
-}
-
-extension LAN {
-  /// Whether an announcement or a browser works.
-  public enum Standing: Hashable, Sendable {
-    case active
-    /// It fails for now, and is tried again. An outage affects everything.
-    case failed(Trouble, isOutage: Bool)
   }
 }

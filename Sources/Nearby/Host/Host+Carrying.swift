@@ -12,7 +12,7 @@ extension Host {
   }
 
   /// The host's network, for code on its loop.
-  package var network: LAN? { loop.driverHere?.network }
+  package var network: HostNetwork? { loop.driverHere?.network }
 
   /// A peer with a key that is kept elsewhere, or nowhere.
   package func carry(_ key: SigningKey, named text: String) async throws(NearbyError) -> Peer {

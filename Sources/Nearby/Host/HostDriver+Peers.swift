@@ -218,7 +218,7 @@ final class InterestState {
     return last
   }
 
-  func set(_ standing: LAN.Standing?) {
+  func set(_ standing: DiscoveryStanding?) {
     for browser in browsers.values { browser.monitor.set(standing) }
   }
 

@@ -37,7 +37,7 @@ final class HostDriver: EngineDriver {
   var restored: [PeerID: [SessionState]] = [:]
   /// Files of an earlier run's transfers; nil once all of them are taken up.
   var restoredFiles: [ResourceID: HostStore.KeptFile]?
-  private var lan: LAN?
+  private(set) var network: HostNetwork?
   private var alarm: (deadline: Instant, timer: Timer)?
   private(set) var isDraining = false
 
@@ -89,19 +89,18 @@ final class HostDriver: EngineDriver {
       host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: settings, crypto: crypto,
       seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), restoring: store?.facts ?? [], at: Self.now)
     try addRestoredPeers()
-    let network = try options.lan
+    let options = try options.network
     do throws(SystemError) {
-      lan = try LAN(key: keys.hostKey, network, on: reactor, driver: self)
+      network = try HostNetwork(key: keys.hostKey, options, on: reactor, driver: self)
     } catch {
-      throw NearbyError(error, listeningAt: network.places, port: network.port)
+      throw NearbyError(error, listeningAt: options.places, port: options.port)
     }
     // After the network's own first events.
     reactor.soon { [weak self] in self?.restore() }
   }
 
   var hostID: HostID { engine.hostID }
-  var network: LAN? { lan }
-  var addresses: [String] { lan?.addresses.map(\.description) ?? [] }
+  var addresses: [String] { network?.addresses.map(\.description) ?? [] }
   /// The same moment by the engine's clock and by that of programs.
   let begun = (inside: HostDriver.now, outside: ContinuousClock.now)
   static var now: Instant { Instant(nanoseconds: Int64(Reactor.now)) }
@@ -128,7 +127,7 @@ final class HostDriver: EngineDriver {
     while let output = engine.nextOutput() {
       if case .persist(let batch, let facts) = output {
         persist(batch, facts)
-      } else if lan?.perform(output) != true {
+      } else if network?.perform(output) != true {
         handle(output)
       }
     }
@@ -154,7 +153,7 @@ final class HostDriver: EngineDriver {
     }
   }
 
-  func changed(_ condition: LAN.Condition) {
+  func changed(_ condition: HostNetwork.Condition) {
     conditions.put(Condition(condition))
   }
 
@@ -214,19 +213,19 @@ final class HostDriver: EngineDriver {
     if isClosingNetwork { return }
     isClosingNetwork = true
     // A released host does not wait for this.
-    lan?.stop { [weak self] in self?.ended() }
+    network?.stop { [weak self] in self?.ended() }
   }
 
   /// Whether there is still a network to carry out outputs.
-  var isUp: Bool { lan != nil }
+  var isUp: Bool { network != nil }
 
   func wait(for continuation: CheckedContinuation<Void, Never>) {
-    if lan == nil { return continuation.resume() }
+    if network == nil { return continuation.resume() }
     stopWaiters.append(continuation)
   }
 
   private func ended() {
-    lan = nil
+    network = nil
     if let alarm { reactor.cancel(alarm.timer) }
     alarm = nil
     for session in sessions.values { session.patience.map(reactor.cancel) }

@@ -60,7 +60,7 @@ extension Host {
       let (places, port) = try options.listened
       if options.sockets.isEmpty, port != 0 {
         do throws(SystemError) {
-          try LAN.expectFree(port: port, at: places)
+          try HostNetwork.expectFree(port: port, at: places)
         } catch {
           throw NearbyError(error, listeningAt: places, port: port)
         }

@@ -3,13 +3,21 @@ internal import Reactor
 
 /// Options for the network.
 extension HostOptions {
-  var lan: LAN.Options {
+  var network: HostNetwork.Options {
+    get throws(NearbyError) {
+      var network = HostNetwork.Options()
+      (network.places, network.port) = try listened
+      network.sockets = sockets
+      network.looksForTwin = looksForTwin
+      network.awaitsAcceptor = awaitsAcceptor
+      network.media = [.lan(try lan)]
+      return network
+    }
+  }
+
+  private var lan: LAN.Options {
     get throws(NearbyError) {
       var lan = LAN.Options()
-      (lan.places, lan.port) = try listened
-      lan.sockets = sockets
-      lan.looksForTwin = looksForTwin
-      lan.awaitsAcceptor = awaitsAcceptor
       guard case .fixed(let places) = discovery else { return lan }
       var fixed: [SocketAddress] = []
       for place in places {
@@ -53,7 +61,7 @@ extension HostOptions {
 }
 
 extension Condition {
-  init(_ condition: LAN.Condition) {
+  init(_ condition: HostNetwork.Condition) {
     self =
       switch condition {
       case .discoveryUnavailable(let trouble): .discoveryUnavailable(cause: trouble.cause, cure: trouble.cure)

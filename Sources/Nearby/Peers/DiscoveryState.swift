@@ -29,7 +29,7 @@ final class DiscoveryMonitor: Sendable {
   var state: DiscoveryState { current.withLock { $0 } }
 
   /// Nil while nothing is known yet.
-  func set(_ standing: LAN.Standing?) {
+  func set(_ standing: DiscoveryStanding?) {
     guard let standing else { return }
     let next = DiscoveryState(standing)
     let isNews = current.withLock { current in
@@ -46,7 +46,7 @@ final class DiscoveryMonitor: Sendable {
 }
 
 extension DiscoveryState {
-  fileprivate init(_ standing: LAN.Standing) {
+  fileprivate init(_ standing: DiscoveryStanding) {
     self =
       switch standing {
       case .active: .active
