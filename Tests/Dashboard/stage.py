@@ -10,7 +10,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from gateway import ROOT, Gateway, free_port
 
-PICTURES = os.environ.get("VICINITY_PICTURES", os.path.join(ROOT, ".build", "dashboard", "pictures"))
+PICTURES = os.environ.get("DASHBOARD_PICTURES", os.path.join(ROOT, ".build", "dashboard", "pictures"))
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 800}

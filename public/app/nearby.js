@@ -1,20 +1,32 @@
 // The list of people nearby, with invitations to them.
 
 import { avatar } from './avatar.js'
-import { h, icon, list, say, show, whenChanged } from './dom.js'
+import { h, icon, list, say, set, show, whenChanged } from './dom.js'
 import { verified } from './icons.js'
 import { typeByDefault } from './settings.js'
 import { t } from './texts.js'
+import { virtualList } from './virtual-list.js'
 import { away, joined, time, worded } from './words.js'
 
 /** Fewer are seen at a glance. */
 const searchedMin = 8
 const byName = new Intl.Collator()
 
-/** `open` is called to go to the session. */
-export function nearby(home, open) {
+/** In pixels, of a row of two lines. */
+const rowHeight = 62
+
+/** `open` is called to go to the session; `scroller` is what the list lies in. */
+export function nearby(home, open, scroller) {
+  let shown = []
+  let isMoving = false
+  /** The notes of invitations that are being written, by peer: a row that is scrolled away is made anew later. */
+  const drafts = new Map()
   const people = h('ul', { class: 'people' })
-  const draw = list(people, (peer) => person(home, peer, open))
+  const entries = virtualList(scroller, people, {
+    make: (peer) => person(home, peer, open, drafts), key: (peer) => peer.id, entryHeight: rowHeight, resized: home.changed,
+    prepare: (drawn) => drawn.map((peer, place) => ({ ...peer, place: entries.start + place + 1, count: shown.length })),
+  })
+  scroller.addEventListener('scroll', moved)
   const count = h('span', { role: 'status' })
   const group = h('span', { class: 'hint grow' })
   const search = h('input', {
@@ -33,8 +45,8 @@ export function nearby(home, open) {
     const found = [...home.nearby].sort((a, b) => byName.compare(a.displayName, b.displayName))
     const wanted = search.value.trim().toLowerCase()
     show(search, found.length >= searchedMin || wanted !== '')
-    const shown = wanted ? found.filter((peer) => peer.displayName.toLowerCase().includes(wanted)) : found
-    draw(shown)
+    shown = wanted ? found.filter((peer) => peer.displayName.toLowerCase().includes(wanted)) : found
+    entries.draw(shown, false)
     say(count, found.length ? t('nearby.count', { count: found.length }) : t('nearby.title'))
     say(group, searching())
     show(pulse, home.canAct && home.isLooking)
@@ -53,7 +65,16 @@ export function nearby(home, open) {
     const { room } = home
     drawPeople(
       home.found?.items, home.invitations.items, room, room?.session?.blocked.join(), home.canAct, home.isLooking, home.type,
-      home.discoveryProblem, search.value, ...home.rooms.map((one) => one.people))
+      home.discoveryProblem, search.value, entries.size, ...home.rooms.map((one) => one.people))
+  }
+
+  function moved() {
+    if (isMoving) return
+    isMoving = true
+    requestAnimationFrame(() => {
+      isMoving = false
+      entries.moved()
+    })
   }
 
   function searching() {
@@ -92,7 +113,7 @@ function missedList(home) {
   }
 }
 
-function person(home, { id }, open) {
+function person(home, { id }, open, drafts) {
   const picture = avatar()
   const name = h('strong', { class: 'cut' })
   const mark = h('span', { class: 'mark', role: 'img', 'aria-label': t('verified'), title: t('verified') }, icon(verified))
@@ -103,9 +124,12 @@ function person(home, { id }, open) {
     class: 'quiet', onclick: () => home.attempt(() => home.cancelInvitation(home.invitationTo(id))),
   }, t('invitations.cancel'))
   const unblock = h('button', { class: 'quiet', onclick: () => home.attempt(() => home.block(id, false)) }, t('unblock'))
-  const note = h('input', { maxlength: 500, placeholder: t('invitations.note'), 'aria-label': t('invitations.note') })
+  const note = h('input', {
+    maxlength: 500, placeholder: t('invitations.note'), 'aria-label': t('invitations.note'), value: drafts.get(id),
+    oninput: () => drafts.set(id, note.value),
+  })
   const form = h('form', {
-    class: 'row', hidden: true,
+    class: 'row', hidden: !drafts.has(id),
     onsubmit: (event) => {
       event.preventDefault()
       toggle(false)
@@ -118,6 +142,8 @@ function person(home, { id }, open) {
       h('div', { class: 'grow stack' }, h('div', { class: 'row tight' }, name, mark), state), invite, goTo, cancel, unblock), form)
 
   function toggle(isOpen) {
+    if (isOpen) drafts.set(id, note.value)
+    else drafts.delete(id)
     show(form, isOpen)
     show(invite, !isOpen)
     if (isOpen) note.focus()
@@ -132,6 +158,9 @@ function person(home, { id }, open) {
       const isAsked = invitation?.state === 'pending'
       const isIn = standing === 'connected' || standing === 'connecting'
       const isBlocked = home.isBlocked(id)
+      // Of the whole list, of which some rows are drawn.
+      set(element, 'aria-posinset', peer.place)
+      set(element, 'aria-setsize', peer.count)
       picture.update(peer.displayName, standing === 'connected' && !peer.awaySince)
       say(name, peer.displayName)
       show(mark, peer.verified)
@@ -140,7 +169,10 @@ function person(home, { id }, open) {
       show(cancel, isAsked && !isIn && home.canAct)
       show(unblock, isBlocked && home.canAct)
       const mayInvite = home.canAct && Boolean(home.room) && !isAsked && !isIn && !isBlocked
-      if (!mayInvite) show(form, false)
+      if (!mayInvite) {
+        drafts.delete(id)
+        show(form, false)
+      }
       show(invite, mayInvite && form.hidden)
     },
   }

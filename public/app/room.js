@@ -6,6 +6,8 @@ import { Timeline } from './timeline.js'
 import { t } from './texts.js'
 
 const passingMax = 100
+/** The size of the timeline: as many of the latest messages as a gateway tells to a page that is opened. */
+const entriesMax = 10_000
 /** The type of an unreliable message that says that its sender is typing; other programs do not show it. */
 const typingType = 'application/vnd.vicinity.typing'
 /** How often it is told, and how long it holds, in milliseconds. */
@@ -36,13 +38,13 @@ export class Room {
     /** Its files by groups, in the order in which they were sent. */
     this.files = []
     this.#lastSeen = Number(sessionStorage.getItem(id) ?? 0)
-    const follow = (name) => {
-      const collection = home.gateway.follow(`${this.path}/${name}`)
+    const follow = (name, options) => {
+      const collection = home.gateway.follow(`${this.path}/${name}`, options)
       collection.onchange = () => home.changed()
       return collection
     }
     this.members = follow('members')
-    this.messages = follow('messages')
+    this.messages = follow('messages', { limit: entriesMax })
     this.resources = follow('resources')
     this.comparisons = follow('comparisons')
     this.certificates = follow('certificates')
@@ -166,6 +168,7 @@ export class Room {
     this.#timeline.put({
       ...message, kind: 'message', key: message.id, time: Date.parse(message.at), isMine: message.from === this.session?.peer, isSent: true,
     })
+    while (this.timeline.length > entriesMax) this.#timeline.delete(this.timeline[0].key)
   }
 
   #passed(message) {

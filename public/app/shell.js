@@ -23,15 +23,16 @@ export function shell(home, speak) {
     nearby: () => home.incoming.length, sessions: () => home.rooms.reduce((sum, room) => sum + room.unread, 0),
   }
   const openSession = () => { location.hash = 'sessions' }
+  const people = h('section', { id: 'nearby', class: 'side', 'aria-label': t('views.people') })
   const parts = {
-    top: notes(home), invitations: invitations(home, openSession), nearby: nearby(home, openSession), you: profile(home),
-    chat: chat(home), console: consolePage(home), gateway: gatewayPage(home, speak), wall: wallPage(home), trust: trust(home), alerts: alerts(home, (view) => { location.hash = view }), undo: undoBar(home),
+    top: notes(home), invitations: invitations(home, openSession), nearby: nearby(home, openSession, people), you: profile(home),
+    chat: chat(home), console: consolePage(home), gateway: gatewayPage(home, speak), wall: wallPage(home), trust: trust(home),
+    alerts: alerts(home, (view) => { location.hash = view }), undo: undoBar(home),
   }
+  people.append(parts.nearby.element, parts.you.element)
   const state = h('span', { class: 'state', role: 'status' }, h('i', { class: 'dot' }), h('span'))
   const links = h('nav', { class: 'ways', 'aria-label': t('views.title') })
   const drawLinks = list(links, link, (name) => name)
-  const people = h('section', { id: 'nearby', class: 'side', 'aria-label': t('views.people') },
-    parts.nearby.element, parts.you.element)
   const pages = {
     sessions: parts.chat.element, wall: parts.wall.element, console: parts.console.element, gateway: parts.gateway.element,
   }

@@ -7,15 +7,16 @@ import { list } from './dom.js'
 
 const drawnMin = 30
 const drawnMax = 150
-/** The height of an entry that was not drawn yet, until some were. */
+/** The height of an entry, until some were drawn. */
 const heightByDefault = 48
 
 /**
- * Keeps the parts of the entries near the window of `scroller` in `element`, as `list` does. `draw(entries, isAtEnd)` stays
- * at the end, or where the reader is: what comes or goes elsewhere moves nothing. `prepare(drawn, before)` makes of the drawn
- * entries, and the one before them, what their parts are updated with. `resized` is called when the window has another size.
+ * Keeps the parts of the entries near the window of `scroller` in `element`, as `list` does; an entry that was not drawn yet
+ * is as high as the others, or `entryHeight`. `draw(entries, isAtEnd)` stays at the end, or where the reader is: what comes or
+ * goes elsewhere moves nothing. `prepare(drawn, before)` makes of the drawn entries, and the one before them, what their parts
+ * are updated with. `resized` is called when the window has another size.
  */
-export function virtualList(scroller, element, { make, key, prepare, resized }) {
+export function virtualList(scroller, element, { make, key, prepare, resized, entryHeight = heightByDefault }) {
   const drawParts = list(element, make, key)
   /** In pixels, by key, of those that were drawn. */
   const heights = new Map()
@@ -33,7 +34,8 @@ export function virtualList(scroller, element, { make, key, prepare, resized }) 
   let roomBelow = 0
   let isAtEnd = true
 
-  const typical = () => (heights.size ? sum / heights.size : heightByDefault)
+  /** The mean height, a whole number: browsers round scroll positions. */
+  const typical = () => (heights.size ? Math.round(sum / heights.size) : entryHeight)
   const heightOf = (entry, otherwise) => heights.get(key(entry)) ?? otherwise
 
   function forget() {
@@ -76,12 +78,16 @@ export function virtualList(scroller, element, { make, key, prepare, resized }) 
   observer.observe(scroller)
   observer.observe(element, { box: 'border-box' })
 
-  /** The first drawn entry that reaches into the window, and how far below its upper edge it begins. */
+  /**
+   * The first drawn entry that reaches into the window, and how far below its upper edge it begins. The beginning of all is
+   * none: what comes before it is seen to come.
+   */
   function anchor() {
     const top = scroller.getBoundingClientRect().top
     for (const [place, one] of [...element.children].entries()) {
       const box = one.getBoundingClientRect()
-      if (box.bottom > top) return { name: key(drawn[place]), offset: box.top - top }
+      if (box.bottom <= top) continue
+      return start + place === 0 && box.top >= top ? null : { name: key(drawn[place]), offset: box.top - top }
     }
     return null
   }
@@ -98,17 +104,18 @@ export function virtualList(scroller, element, { make, key, prepare, resized }) 
     return Math.max(0, Math.min(place - Math.floor((count - visible) / 2), entries.length - count))
   }
 
-  function place(kept) {
+  function place() {
     const otherwise = typical()
     const visible = Math.ceil(height / otherwise)
     // A screen more on each side; there is none below the end.
-    const count = Math.max(drawnMin, Math.min(drawnMax, visible * (kept ? 3 : 2)))
-    const next = kept ? firstFor(Math.max(0, scroller.scrollTop - element.offsetTop), visible, count) : Math.max(0, entries.length - count)
+    const count = Math.max(drawnMin, Math.min(drawnMax, visible * (isAtEnd ? 2 : 3)))
+    const next = isAtEnd
+      ? Math.max(0, entries.length - count) : firstFor(Math.max(0, scroller.scrollTop - element.offsetTop), visible, count)
     // At the end, what was above still is, unless something came or went there: then another entry is where drawing began. The
     // heights of entries that are drawn on the way up become known, and so all of them are counted anew then.
-    const isSame = !kept && !isStale && drawn.length > 0 && entries[start] !== undefined && key(entries[start]) === key(drawn[0])
+    const isSame = isAtEnd && !isStale && drawn.length > 0 && entries[start] !== undefined && key(entries[start]) === key(drawn[0])
     if (!isSame || next < start) start = roomAbove = 0
-    isStale = kept !== null
+    isStale = !isAtEnd
     for (; start < next; start += 1) roomAbove += heightOf(entries[start], otherwise)
     drawn = entries.slice(start, start + count)
     drawParts(prepare(drawn, entries[start - 1]))
@@ -128,14 +135,16 @@ export function virtualList(scroller, element, { make, key, prepare, resized }) 
     get isShown() { return height > 0 },
     /** The size of the window, for callers that draw anew when it changes. */
     get size() { return `${width} ${height}` },
+    /** The place among all entries of the first that is drawn. */
+    get start() { return start },
     draw(all, staysAtEnd) {
       entries = all
       isAtEnd = staysAtEnd
       if (height === 0) return
       const kept = isAtEnd ? null : anchor()
-      place(kept)
-      if (!kept) return
-      restore(kept)
+      place()
+      if (isAtEnd) return
+      if (kept) restore(kept)
       measure()
     },
     /** After the reader has moved. */

@@ -1,0 +1,130 @@
+"""A thousand people nearby and a long session: the page has few elements, hardly a long task, and does not grow."""
+
+from stage import Stage, expect
+from test_pace import LongTasks, Talker
+
+CROWD = 1000
+# A client may have 64.
+PEERS_PER_CLIENT = 63
+MESSAGES_BEFORE = 10_000
+# A busy machine takes longer for as many.
+MESSAGES_PER_SECOND = 200
+SECONDS = 60
+ROWS_MAX = 150
+ELEMENTS_MAX = 4000
+LONG_TASKS_MAX = 5
+# Growth of the heap from 10,000 messages to 22,000: the page keeps the latest 10,000.
+GROWTH_MAX = 1.25
+ROWS = ".nearby > .people > li"
+SCROLL = "(place) => { const side = document.querySelector('.side'); side.scrollTop = place * side.scrollHeight }"
+
+
+class Crowd:
+    """Many people at a gateway, whom clients of their own advertise."""
+
+    def __init__(self, gateway, count):
+        self.gateway = gateway
+        self.tokens = []
+        for first in range(0, count, PEERS_PER_CLIENT):
+            token = self.ask("POST", "/v1/pairings", {"code": gateway.new_code(), "name": "crowd"}, None)["token"]
+            self.tokens.append(token)
+            for number in range(first, min(count, first + PEERS_PER_CLIENT)):
+                self.add(f"Person {number + 1:04}", token)
+
+    def add(self, name, token):
+        peer = self.ask("POST", "/v1/peers", {"displayName": name}, token)["id"]
+        self.ask("POST", "/v1/advertisers", {"peer": peer, "serviceType": "adhoc", "invitations": "ask"}, token)
+
+    def ask(self, method, path, body, token):
+        own, self.gateway.token = self.gateway.token, token
+        try:
+            return self.gateway.ask(method, path, body)
+        finally:
+            self.gateway.token = own
+
+
+class Scale(Stage):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.crowd = Crowd(cls.gateways[1], CROWD)
+
+    def sign_out(self):
+        for gateway in self.gateways:
+            gateway.sign_others_out(kept=("tests", "crowd"))
+
+    def test_thousand_people_are_few_rows_through_which_one_scrolls_and_searches(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        expect(ada.locator(".count")).to_have_text("1,000 people nearby", timeout=60_000)
+        rows = ada.locator(ROWS)
+        expect(rows.first).to_contain_text("Person 0001")
+        expect(rows.first).to_have_attribute("aria-setsize", "1000")
+        expect(rows.first).to_have_attribute("aria-posinset", "1")
+        self.assertLessEqual(rows.count(), ROWS_MAX)
+        self.picture(ada, "scale-nearby")
+        # A note that is being written stays with its row.
+        self.neighbour(ada, "Person 0003").get_by_role("button", name="Invite").click()
+        self.neighbour(ada, "Person 0003").get_by_label("Add a note").fill("Tea?")
+        self.scroll_to(ada, 0.5, "Person 0500")
+        expect(self.neighbour(ada, "Person 0003")).to_have_count(0)
+        self.assertLessEqual(rows.count(), ROWS_MAX)
+        self.assertGreater(rows.count(), 10)
+        # An arrival above the window moves no row.
+        visible = "() => [...document.querySelectorAll('.nearby > .people > li')].map((row) => [row.querySelector('strong').textContent, Math.round(row.getBoundingClientRect().top)]).filter(([, top]) => top > 0 && top < innerHeight)"
+        before = ada.evaluate(visible)
+        self.assertGreater(len(before), 5)
+        self.crowd.add("Aaron", self.crowd.tokens[-1])
+        expect(ada.locator(".count")).to_have_text("1,001 people nearby")
+        self.assertEqual(before, ada.evaluate(visible))
+        self.scroll_to(ada, 1, "Person 1000")
+        expect(self.neighbour(ada, "Person 1000")).to_have_attribute("aria-posinset", "1001")
+        self.scroll_to(ada, 0, "Aaron")
+        expect(self.neighbour(ada, "Person 0003").get_by_label("Add a note")).to_have_value("Tea?")
+        ada.get_by_role("searchbox", name="Search").fill("person 077")
+        expect(rows).to_have_count(10)
+        expect(rows.first).to_contain_text("Person 0770")
+        self.assertLess(ada.locator("*").count(), ELEMENTS_MAX)
+
+    def scroll_to(self, page, place, name):
+        """Scrolls in steps, as heights become known."""
+        page.wait_for_function(f"""([place, name]) => {{
+          ({SCROLL})(place)
+          return [...document.querySelectorAll('{ROWS}')].some((row) => row.textContent.includes(name))
+        }}""", arg=[place, name], polling=100)
+
+    def test_page_has_five_long_tasks_at_most_while_200_messages_come_each_second_for_a_minute(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben")
+        expect(ada.locator(".count")).to_have_text("1,001 people nearby", timeout=60_000)
+        ada.get_by_role("searchbox", name="Search").fill("Ben")
+        self.meet(ada, "Ada", ben, "Ben")
+        self.turn(ada, "Nearby")
+        ada.get_by_role("searchbox", name="Search").fill("")
+        talker = Talker(self.gateways[1], ben)
+        # A page of Ben's would draw, too.
+        ben.close()
+        talker.talk(MESSAGES_BEFORE, 2000)
+        talker.say("That was before.")
+        expect(self.message(ada, "That was before.")).to_be_visible(timeout=60_000)
+        session = ada.context.new_cdp_session(ada)
+        before = self.heap(session)
+        count = MESSAGES_PER_SECOND * SECONDS
+        with LongTasks(ada) as long_tasks:
+            rate = talker.talk(count, MESSAGES_PER_SECOND)
+            self.assertEqual([], talker.faults)
+            talker.say("That is all.")
+            expect(self.message(ada, "That is all.")).to_be_visible(timeout=60_000)
+        after = self.heap(session)
+        elements = ada.locator("*").count()
+        print(f"{rate:.0f} messages/s for {count / rate:.0f} s beside {CROWD} people: long tasks of {long_tasks.times} ms, "
+              f"the longest of {long_tasks.longest} ms; {elements} elements; "
+              f"heap {before / 1e6:.1f} MB, then {after / 1e6:.1f} MB")
+        self.picture(ada, "scale")
+        self.assertLessEqual(len(long_tasks.times), LONG_TASKS_MAX)
+        self.assertLess(elements, ELEMENTS_MAX)
+        self.assertLess(after / before, GROWTH_MAX)
+
+    @staticmethod
+    def heap(session):
+        session.send("HeapProfiler.collectGarbage")
+        return session.send("Runtime.getHeapUsage")["usedSize"]
