@@ -50,6 +50,7 @@ class Axe(OperatorStage):
         self.neighbour(ada, "Ben").get_by_role("button", name=word("Invite")).click()
         self.check(ada, "inviting")
         ada.keyboard.press("Escape")
+        self.look_at_sheet(ada)
         self.invite(ben, "Ada", "Come over")
         expect(ada.locator(".ring")).to_be_visible()
         self.check(ada, "invited")
@@ -75,6 +76,11 @@ class Axe(OperatorStage):
         ada.get_by_role("button", name=word("Leave"), exact=True).click()
         self.check(ada, "leaving")
         ada.keyboard.press("Escape")
+        ada.goto(f"{stage.url}/#map")
+        expect(ada.locator(".person")).to_have_count(2)
+        ada.locator(".person").last.focus()
+        expect(ada.locator(".details")).to_contain_text("Ben")
+        self.check(ada, "map")
         self.turn(ada, "Console")
         expect(ada.locator(".lines li").first).to_be_visible()
         self.check(ada, "console")
@@ -88,6 +94,15 @@ class Axe(OperatorStage):
         ada.get_by_role("button", name=word("Make a code")).click()
         expect(ada.locator(".newcode img")).to_be_visible()
         self.check(ada, "gateway")
+
+    def look_at_sheet(self, page):
+        page.get_by_role("button", name=self.word(page, "Stop searching")).click()
+        page.get_by_role("button", name=self.word(page, "Invite several people")).click()
+        expect(page.get_by_role("dialog").get_by_role("listitem").filter(has_text="Ben")).to_be_visible()
+        self.check(page, "gathering")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name=self.word(page, "Search again")).click()
+        expect(self.neighbour(page, "Ben")).to_be_visible()
 
     def look_at_guest(self, host, size, dark, **how):
         guest = self.open_guest(self.gateway, host, size, dark, **how)

@@ -60,6 +60,9 @@ class Looks(Stage):
                     expect(page.locator(".undo")).to_be_visible()
                     self.check(page, f"left-{name}")
                     page.get_by_role("button", name="Undo").click()
+                    page.goto(f"{gateway.url}/#map")
+                    expect(page.locator(".person")).to_have_count(2)
+                    self.check(page, f"map-{name}")
                     for way in ("Console", "Gateway"):
                         self.turn(page, way)
                         self.check(page, f"{way.lower()}-{name}")

@@ -7,7 +7,7 @@ import { initials } from './words.js'
 const hues = 8
 
 /** The same for the same name, on each page. */
-function hueOf(name) {
+export function hueOf(name) {
   let hash = 2_166_136_261
   for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0), 16_777_619)
   return (hash >>> 13) % hues

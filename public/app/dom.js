@@ -10,11 +10,12 @@ export function h(tag, attributes = {}, ...children) {
   return dress(document.createElement(tag), attributes, children)
 }
 
-export function icon(path) {
-  const shape = dress(document.createElementNS(svgSpace, 'path'), { d: path }, [])
-  const attributes = { viewBox: '0 0 24 24', class: 'icon', 'aria-hidden': 'true' }
-  return dress(document.createElementNS(svgSpace, 'svg'), attributes, [shape])
+/** An SVG element, with attributes and children as those of `h`. */
+export function svg(tag, attributes = {}, ...children) {
+  return dress(document.createElementNS(svgSpace, tag), attributes, children)
 }
+
+export const icon = (path) => svg('svg', { viewBox: '0 0 24 24', class: 'icon', 'aria-hidden': 'true' }, svg('path', { d: path }))
 
 function dress(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {

@@ -3,7 +3,7 @@
 import { h, say, set } from './dom.js'
 import { section } from './parts.js'
 import { t } from './texts.js'
-import { number, size, time } from './words.js'
+import { milliseconds, number, size, time } from './words.js'
 
 const askInterval = 10_000
 const [width, height] = [360, 72]
@@ -20,7 +20,7 @@ const charts = [
     lines: (past) => [past.rate('messagesReceived'), past.rate('messagesSent')],
   },
   {
-    name: 'latency', show: (value) => t('charts.milliseconds', { number: value }),
+    name: 'latency', show: milliseconds,
     lines: (past) => [past.ratio('requestMicroseconds', 'requests').map((value) => value / 1000)],
   },
   { name: 'processor', show: (value) => t('charts.percent', { number: value }), lines: (past) => [past.rate('processorMilliseconds').map((value) => value / 10)] },

@@ -12,11 +12,11 @@ import { away, joined, time, worded } from './words.js'
 const searchedMin = 8
 const byName = new Intl.Collator()
 
-/** In pixels, of a row of two lines. */
+/** The height of a row of two lines, in pixels. */
 const rowHeight = 62
 
-/** `open` is called to go to the session; `scroller` is what the list lies in. */
-export function nearby(home, open, scroller) {
+/** `open` is called to go to the session, `gather` to put one together; `scroller` is what the list lies in. */
+export function nearby(home, open, scroller, gather) {
   let shown = []
   let isMoving = false
   /** The notes of invitations that are being written, by peer: a row that is scrolled away is made anew later. */
@@ -32,14 +32,16 @@ export function nearby(home, open, scroller) {
   const search = h('input', {
     type: 'search', class: 'search', 'aria-label': t('nearby.search'), placeholder: t('nearby.search'), oninput: () => update(),
   })
+  const several = h('button', { class: 'several', onclick: gather }, t('gather.open'))
   const empty = h('div', { class: 'empty' })
   const discovery = h('p', { class: 'discovery', role: 'status' })
   const pulse = h('span', { class: 'pulse', 'aria-hidden': 'true' })
+  const map = h('a', { class: 'button quiet onlyphone', href: '#map' }, t('views.map'))
   const look = h('button', { class: 'quiet', onclick: () => home.attempt(() => home.look(!home.isLooking)) })
   const missed = missedList(home)
   const element = h('section', { class: 'nearby', 'aria-label': t('nearby.title') },
-    h('h2', { class: 'count' }, count), h('div', { class: 'row' }, pulse, group, look),
-    search, people, empty, discovery, missed.element)
+    h('h2', { class: 'count' }, count), h('div', { class: 'row' }, pulse, group, map, look),
+    search, people, several, empty, discovery, missed.element)
 
   const drawPeople = whenChanged(() => {
     const found = [...home.nearby].sort((a, b) => byName.compare(a.displayName, b.displayName))
@@ -51,6 +53,7 @@ export function nearby(home, open, scroller) {
     say(group, searching())
     show(pulse, home.canAct && home.isLooking)
     show(empty, shown.length === 0)
+    show(several, home.canAct && (found.length > 1 || !home.isLooking))
     const problem = home.discoveryProblem
     show(discovery, problem !== null)
     say(discovery, problem ?? '')
@@ -158,7 +161,7 @@ function person(home, { id }, open, drafts) {
       const isAsked = invitation?.state === 'pending'
       const isIn = standing === 'connected' || standing === 'connecting'
       const isBlocked = home.isBlocked(id)
-      // Of the whole list, of which some rows are drawn.
+      // The place in the whole list, of which some rows are drawn.
       set(element, 'aria-posinset', peer.place)
       set(element, 'aria-setsize', peer.count)
       picture.update(peer.displayName, standing === 'connected' && !peer.awaySince)

@@ -9,7 +9,7 @@ import { t } from './texts.js'
 import { away, memberState, names } from './words.js'
 
 /** The members; if all have left, the former members. */
-function title(room) {
+export function title(room) {
   const { present } = room
   if (present.length > 0) return names(present)
   const { absent } = room

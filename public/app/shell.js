@@ -16,17 +16,30 @@ import { undoBar } from './undo.js'
 import { wallPage } from './wall.js'
 
 /** By their names in the address; the first one is where a page begins. */
-const viewNames = ['nearby', 'sessions', 'wall', 'console', 'gateway']
+const viewNames = ['nearby', 'sessions', 'map', 'wall', 'console', 'gateway']
 
 export function shell(home, speak) {
   const counts = {
     nearby: () => home.incoming.length, sessions: () => home.rooms.reduce((sum, room) => sum + room.unread, 0),
   }
   const openSession = () => { location.hash = 'sessions' }
+  /** The open sheet that puts a session together. */
+  let gathering = null
+  let isOpening = false
+  const gather = async () => {
+    if (isOpening || gathering) return
+    isOpening = true
+    gathering = await home.attempt(async () => {
+      const { gather } = await import('./gather.js')
+      return gather(home, openSession, () => { gathering = null })
+    })
+    isOpening = false
+  }
   const people = h('section', { id: 'nearby', class: 'side', 'aria-label': t('views.people') })
   const parts = {
-    top: notes(home), invitations: invitations(home, openSession), nearby: nearby(home, openSession, people), you: profile(home),
+    top: notes(home), invitations: invitations(home, openSession), nearby: nearby(home, openSession, people, gather), you: profile(home),
     chat: chat(home), console: consolePage(home), gateway: gatewayPage(home, speak), wall: wallPage(home), trust: trust(home),
+    map: loadedLater(home, 'map', async () => (await import('./map.js')).mapPage),
     alerts: alerts(home, (view) => { location.hash = view }), undo: undoBar(home),
   }
   people.append(parts.nearby.element, parts.you.element)
@@ -34,7 +47,7 @@ export function shell(home, speak) {
   const links = h('nav', { class: 'ways', 'aria-label': t('views.title') })
   const drawLinks = list(links, link, (name) => name)
   const pages = {
-    sessions: parts.chat.element, wall: parts.wall.element, console: parts.console.element, gateway: parts.gateway.element,
+    sessions: parts.chat.element, map: parts.map.element, wall: parts.wall.element, console: parts.console.element, gateway: parts.gateway.element,
   }
 
   const element = h('div', { class: 'shell' },
@@ -59,6 +72,7 @@ export function shell(home, speak) {
     set(state, 'data-state', home.gateway.state)
     say(state.lastChild, t(`state.${home.gateway.state}`))
     for (const part of Object.values(parts)) part.update()
+    gathering?.update()
     // After what is looked at has been drawn, and so is not new any more.
     drawLinks(viewNames)
     const unread = counts.nearby() + counts.sessions()
@@ -88,5 +102,28 @@ export function shell(home, speak) {
         set(badge, 'aria-label', t('count.new', { count }))
       },
     }
+  }
+}
+
+/** A view whose module is loaded when it is first shown, so that it is no part of the first view. */
+function loadedLater(home, name, load) {
+  const element = h('section', { class: `sheet ${name}`, 'aria-label': t(`views.${name}`) })
+  let loading = null
+  let part = null
+  return {
+    element,
+    update() {
+      if (!element.hidden) {
+        loading ??= load().then((make) => {
+          part = make(home, element)
+          home.changed()
+        }, (problem) => {
+          loading = null
+          home.fail(problem)
+        })
+      }
+      part?.update()
+    },
+    removed: () => part?.removed(),
   }
 }

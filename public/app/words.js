@@ -6,6 +6,7 @@ export const time = (text) => format('time').format(new Date(text))
 export const second = (text) => format('second').format(new Date(text))
 export const date = (text) => format('date').format(new Date(text))
 export const dateAndTime = (text) => `${format('day').format(new Date(text))}, ${time(text)}`
+export const milliseconds = (value) => t('charts.milliseconds', { number: value })
 export const number = (value) => format('number').format(value)
 
 function scaled(bytes) {

@@ -1,0 +1,109 @@
+"""The map: computers, their people, the traffic between them, and the members of a session."""
+
+import json
+import unittest
+
+from stage import PHONE, Stage, expect
+from test_timeline import run
+
+HOME = """
+  const home = (nearby, members = []) => ({
+    about: { host: 'own', name: 'Stage' }, me: { id: 'me', displayName: 'Ada' }, nearby,
+    rooms: [{ id: 'room', people: members }],
+  })
+  const found = (id, more) => ({ id, displayName: id, ...more })
+  const member = (peer, carriedBy, more) => ({ id: `m-${peer}`, peer, displayName: peer, state: 'connected', carriedBy, ...more })
+"""
+
+
+class Model(unittest.TestCase):
+    def groups(self, expression):
+        return run("map-model.js", f"""
+            {HOME}
+            const one = {expression}
+            console.log(JSON.stringify(all.groupsOf(one, one.rooms[0]).map((group) => ({{
+              ...group, people: group.people.map((person) => `${{person.name}} ${{person.state}}`) }}))))
+        """)
+
+    def test_people_are_with_the_computer_that_carries_them(self):
+        groups = self.groups("""home(
+            [found('Ben'), found('Cara'), found('Dora'), found('me')],
+            [member('Ben', 'h1', { medium: 'bluetooth', roundTrip: 30 }), member('Eve', 'h1', { suspended: true, roundTrip: 12 }),
+             member('Fay', 'own'), member('Gus', 'h2', { state: 'notConnected' })])""")
+        self.assertEqual(
+            [["Ada connected", "Fay connected"], ["Ben connected", "Eve suspended"], ["Cara found"], ["Dora found"]],
+            [group["people"] for group in groups])
+        hub, other, cara, _ = groups
+        self.assertTrue(hub["isHub"])
+        self.assertEqual(("bluetooth", 12, True, False, True), tuple(
+            other[name] for name in ("medium", "roundTrip", "isConnected", "isSuspended", "isLit")))
+        # The gateway tells neither medium nor round trip of this person.
+        self.assertEqual((None, None, False, False), tuple(cara[name] for name in ("medium", "roundTrip", "isConnected", "isLit")))
+
+    def test_places_are_inside_and_apart_and_who_has_none_is_counted(self):
+        for width, height in ((288, 420), (720, 560), (1300, 640)):
+            for count in (0, 1, 7, 40, 1000):
+                said = run("map-model.js", f"""
+                    {HOME}
+                    const people = Array.from({{ length: {count} }}, (_, place) => found(`p${{place}}`, place % 7 ? {{}} : {{ host: `h${{place % 3}}` }}))
+                    const {{ placed, hidden }} = all.layOut(all.groupsOf(home(people)), {width}, {height})
+                    const points = placed.flatMap((group) => group.people)
+                    const distances = points.flatMap((a, place) => points.slice(place + 1).map((b) => Math.hypot(a.x - b.x, a.y - b.y)))
+                    console.log(JSON.stringify([points, hidden, distances.length ? Math.min(...distances) : 1000]))
+                """)
+                points, hidden, distance = said
+                with self.subTest(f"{count} people in {width} by {height}"):
+                    self.assertEqual(count + 1, len(points) + hidden)
+                    self.assertGreaterEqual(len(points), min(count + 1, 6))
+                    self.assertLess(len(points), 120)
+                    # Avatars have a diameter of 44 pixels.
+                    self.assertGreater(distance, 40)
+                    for point in points:
+                        self.assertTrue(20 <= point["x"] <= width - 20 and 20 <= point["y"] <= height - 20, json.dumps(point))
+
+
+class Map(Stage):
+    def test_people_and_their_computers_are_drawn_and_a_session_is_lit(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        others = {name: self.enter(self.gateways[1], name) for name in ("Ben", "Cara", "Dora")}
+        others["Eve"] = self.enter(self.gateways[0], "Eve")
+        for name in ("Ben", "Eve"):
+            self.invite(ada, name)
+            self.answer(others[name], "Accept")
+            expect(self.neighbour(ada, name)).to_contain_text("In this session")
+        self.turn(ada, "Map")
+        person = ada.locator(".person")
+        expect(person).to_have_count(5)
+        expect(ada.locator(".map")).to_contain_text("2 computers · 4 people nearby")
+        expect(ada.locator(".ways-between path")).to_have_count(3)
+        expect(ada.locator(".ways-between [data-state=connected]")).to_have_count(1)
+        expect(ada.locator(".person[data-lit]")).to_have_count(3)
+        self.picture(ada, "map")
+        # The keyboard reaches everyone.
+        person.first.focus()
+        expect(ada.locator(".details")).to_contain_text("You, Ada · on “Stage”")
+        ada.keyboard.press("End")
+        expect(ada.locator(".details")).to_contain_text("Dora · Nearby, not connected")
+        person.filter(has_text="Ben").hover()
+        expect(ada.locator(".details")).to_contain_text("Ben · Connected")
+        # Traffic makes the way wide while it lasts.
+        way = ada.locator(".ways-between [data-state=connected]")
+        before = float(way.get_attribute("stroke-width"))
+        self.turn(others["Ben"], "Sessions")
+        others["Ben"].get_by_role("textbox", name="Message").fill("a" * 3000)
+        others["Ben"].get_by_role("textbox", name="Message").press("Enter")
+        ada.wait_for_function(
+            "(before) => Number(document.querySelector('.ways-between [data-state=connected]').getAttribute('stroke-width')) > before + 1",
+            arg=before)
+        self.picture(ada, "map-busy")
+        ada.get_by_role("button", name="Ben and Eve").click()
+        expect(ada.locator(".person[data-lit]")).to_have_count(0)
+
+    def test_phone_reaches_the_map_from_who_is_nearby(self):
+        ada = self.enter(self.gateways[0], "Ada", size=PHONE, dark=True)
+        for name in ("Ben", "Cara Oberhuber-Lindemann"):
+            self.enter(self.gateways[1], name)
+        expect(self.neighbour(ada, "Cara")).to_be_visible()
+        ada.locator(".nearby").get_by_role("link", name="Map").click()
+        expect(ada.locator(".person")).to_have_count(3)
+        self.picture(ada, "map-phone")

@@ -1,0 +1,242 @@
+// The map: this gateway in the middle, other computers and people around it, and what goes on between them.
+
+import { hueOf } from './avatar.js'
+import { h, list, say, set, show, svg } from './dom.js'
+import { groupsOf, layOut, personRadius } from './map-model.js'
+import { title } from './session-head.js'
+import { t } from './texts.js'
+import { Traffic } from './traffic.js'
+import { away, initials, joined, milliseconds, size, worded } from './words.js'
+
+/** The style sheet is loaded with the module: the other views do not need it. */
+const style = h('link', { rel: 'stylesheet', href: new URL('map.css', import.meta.url).href })
+await new Promise((resolve) => {
+  for (const event of ['load', 'error']) style.addEventListener(event, resolve)
+  document.head.append(style)
+})
+
+/** Line widths in pixels: without traffic, and at most. */
+const [lineMin, lineMax] = [2, 11]
+const [nameMax, nameMaxTogether] = [13, 8]
+const media = ['lan', 'wifi', 'bluetooth', 'relay', 'federation', 'local']
+
+export function mapPage(home, element) {
+  const traffic = new Traffic()
+  /** The id of the session that is lit; null for none, undefined for the open one. */
+  let chosen
+  /** The ids of the person under the pointer, and of the one with the focus. */
+  let [hovered, focused] = [null, null]
+  let [width, height] = [0, 0]
+  let drawn = { placed: [], hidden: 0 }
+
+  const count = h('p', { class: 'hint', role: 'status' })
+  const sessions = h('div', { class: 'row wrap chips', role: 'group', 'aria-label': t('sessions.title') })
+  const drawSessions = list(sessions, chip)
+  const [glows, ways, computers, people] = ['glows', 'ways-between', 'computers', 'persons'].map((name) => svg('g', { class: name }))
+  const drawGlows = list(glows, () => part('path', ({ d }) => ({ d })), keyOf)
+  const drawWays = list(ways, way, keyOf)
+  const drawComputers = list(computers, computer, keyOf)
+  const drawPeople = list(people, person)
+  const trip = svg('text', { class: 'trip', 'aria-hidden': 'true' })
+  const field = svg('svg', { role: 'group', 'aria-label': t('views.map'), onkeydown: move, onpointerleave: () => hover(null) }, glows, ways, computers, people, trip)
+  const stage = h('div', { class: 'field' }, field)
+  const details = h('p', { class: 'details' })
+  const legend = h('ul', { class: 'legend', 'aria-label': t('map.legend') })
+  const drawLegend = list(legend, (name) => ({
+    element: h('li', {}, h('i', { 'data-medium': name, class: name === 'found' ? 'dashed' : '' }), h('span', {}, t(`medium.${name}`))),
+  }), (name) => name)
+  element.append(h('div', { class: 'row between wrap' }, h('h2', {}, t('views.map')), count), sessions, stage,
+    h('div', { class: 'row between wrap' }, details, legend))
+
+  const observer = new ResizeObserver(([{ contentRect }]) => {
+    ({ width, height } = contentRect)
+    update()
+  })
+  observer.observe(stage)
+
+  const lit = () => (chosen === null ? null : home.rooms.find((room) => room.id === chosen) ?? (home.room?.present.length ? home.room : null))
+
+  function update() {
+    if (element.hidden) {
+      traffic.stop()
+      return
+    }
+    traffic.watch(home.rooms)
+    const used = home.rooms.filter((room) => room.present.length > 0)
+    show(sessions, used.length > 0)
+    drawSessions(used)
+    const groups = groupsOf(home, lit())
+    const others = groups.reduce((sum, group) => sum + group.people.filter((one) => !one.isMe).length, 0)
+    const computerCount = new Set(groups.map((group) => group.host).filter(Boolean)).size
+    say(count, joined(computerCount > 1 && t('map.computers', { count: computerCount }), t('nearby.count', { count: others })))
+    drawLegend(keysOf(groups))
+    if (width === 0 || height === 0) return
+    drawn = layOut(groups, width, height)
+    set(field, 'viewBox', `0 0 ${width} ${height}`)
+    const [hub, ...rest] = drawn.placed
+    const all = rest.map((group) => ({ ...group, d: curve(hub, group), rate: sum(group.people.map((one) => traffic.rate(one.id))) }))
+    drawGlows(all.filter((group) => group.isLit))
+    drawWays(all)
+    drawComputers([hub, ...all].filter((group) => group.isHub || group.people.length > 1))
+    drawPeople(drawn.placed.flatMap((group) => group.people.map((one) => ({ ...one, group }))))
+    tell()
+  }
+
+  // Details
+
+  const find = (id) => drawn.placed.flatMap((group) => group.people.map((one) => ({ ...one, group }))).find((one) => one.id === id)
+
+  function hover(id) {
+    hovered = id
+    tell()
+  }
+
+  function focus(id) {
+    focused = id
+    tell()
+  }
+
+  function tell() {
+    const one = (hovered && find(hovered)) ?? (focused && find(focused))
+    say(details, one ? describe(one) : joined(t('map.hint'), drawn.hidden > 0 && t('map.hidden', { count: drawn.hidden })))
+    for (const node of people.children) set(node, 'data-active', node.id === `on-map-${one?.id}` && 'yes')
+    const isFar = one && !one.group.isHub && one.roundTrip !== undefined
+    say(trip, isFar ? milliseconds(one.roundTrip) : '')
+    if (!isFar) return
+    const [hub] = drawn.placed
+    const middle = between(hub, one.group)
+    set(trip, 'x', middle.x)
+    set(trip, 'y', middle.y - 8)
+  }
+
+  function describe(one) {
+    const { group } = one
+    const rate = traffic.rate(one.id)
+    const where = group.isHub ? t('map.here', { name: home.about.name }) : group.people.length > 1 && t('map.together', { count: group.people.length })
+    return joined(
+      one.isMe ? t('map.you', { name: one.name }) : one.name, where, !one.isMe && (one.state === 'found' ? t('medium.found') : worded('member', one.state)), away(one.awaySince),
+      one.verified && t('verified'), one.medium && worded('medium', one.medium),
+      one.roundTrip !== undefined && t('map.roundTrip', { time: milliseconds(one.roundTrip) }),
+      rate > 0 && t('charts.bytesPerSecond', { size: size(rate) }))
+  }
+
+  /** Arrow keys move the focus; the Tab key stops once. */
+  function move(event) {
+    const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity }
+    const nodes = [...people.children]
+    const place = nodes.indexOf(document.activeElement)
+    const step = steps[event.key]
+    if (step === undefined || place < 0) return
+    event.preventDefault()
+    nodes[Math.max(0, Math.min(nodes.length - 1, place + step))].focus()
+  }
+
+  // The parts
+
+  function chip({ id }) {
+    const button = h('button', { class: 'tab', onclick: () => {
+      chosen = lit()?.id === id ? null : id
+      home.changed()
+    } })
+    return {
+      element: button,
+      update(room) {
+        say(button, title(room))
+        set(button, 'aria-pressed', String(room === lit()))
+      },
+    }
+  }
+
+  function way() {
+    return part('path', ({ d, medium, rate, isConnected, isSuspended }) => ({
+      d, 'data-medium': known(medium), 'data-state': isSuspended ? 'suspended' : isConnected ? 'connected' : 'found',
+      'data-busy': rate > 0 && 'yes', 'stroke-width': thickness(rate).toFixed(1),
+    }))
+  }
+
+  function computer({ isHub }) {
+    const circle = svg('circle')
+    const label = svg('text', { class: 'place' })
+    return {
+      element: svg('g', { class: isHub ? 'hub' : '', 'aria-hidden': 'true' }, circle, label),
+      update({ x, y, radius, more, isLit }) {
+        for (const [name, value] of Object.entries({ cx: x, cy: y, r: radius, 'data-lit': isLit && 'yes' })) set(circle, name, value)
+        say(label, joined(isHub && short(home.about.name, 22), more > 0 && t('names.more', { count: more })))
+        set(label, 'x', x)
+        set(label, 'y', y + radius + 18)
+      },
+    }
+  }
+
+  function person({ id }) {
+    const circle = svg('circle', { r: personRadius })
+    const letters = svg('text', { class: 'letters', dy: '0.35em' })
+    const label = svg('text', { class: 'name', y: personRadius + 15 })
+    const node = svg('g', {
+      id: `on-map-${id}`, class: 'person', role: 'img', tabindex: -1, onfocus: () => focus(id), onblur: () => focus(null),
+      onpointerenter: () => hover(id),
+    }, circle, letters, label)
+    return {
+      element: node,
+      update(one) {
+        set(node, 'transform', `translate(${one.x.toFixed(1)} ${one.y.toFixed(1)})`)
+        set(node, 'data-hue', hueOf(one.name))
+        set(node, 'data-state', one.state)
+        set(node, 'data-away', Boolean(one.awaySince) && 'yes')
+        set(node, 'data-lit', one.isLit && 'yes')
+        set(node, 'tabindex', node === (people.contains(document.activeElement) ? document.activeElement : people.firstChild) ? 0 : -1)
+        set(node, 'aria-label', describe(one))
+        say(letters, initials(one.name))
+        say(label, one.isMe ? t('message.you') : short(one.name, one.group.people.length > 1 ? nameMaxTogether : nameMax))
+      },
+    }
+  }
+
+  return {
+    update,
+    removed() {
+      traffic.stop()
+      observer.disconnect()
+    },
+  }
+}
+
+const keyOf = ({ key }) => key
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0)
+const short = (name, max) => ([...name].length > max ? `${[...name].slice(0, max - 1).join('').trimEnd()}…` : name)
+const known = (medium) => (media.includes(medium) ? medium : 'network')
+const thickness = (rate) => Math.min(lineMax, lineMin + 1.8 * Math.log10(1 + rate / 20))
+
+/** A part with attributes that follow from its item. */
+function part(tag, attributes) {
+  const element = svg(tag)
+  return {
+    element,
+    update(item) {
+      for (const [name, value] of Object.entries(attributes(item))) set(element, name, value)
+    },
+  }
+}
+
+/** The control point of the curve between two points. */
+function bend(a, b) {
+  return { x: (a.x + b.x) / 2 - (b.y - a.y) * 0.1, y: (a.y + b.y) / 2 + (b.x - a.x) * 0.1 }
+}
+
+function curve(a, b) {
+  const [from, over, to] = [a, bend(a, b), b].map(({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`)
+  return `M${from}Q${over} ${to}`
+}
+
+/** The middle of the curve. */
+function between(a, b) {
+  const middle = bend(a, b)
+  return { x: (a.x + 2 * middle.x + b.x) / 4, y: (a.y + 2 * middle.y + b.y) / 4 }
+}
+
+/** The entries of the legend that these groups need. */
+function keysOf(groups) {
+  const others = groups.filter((group) => !group.isHub)
+  const keys = new Set(others.filter((group) => group.isConnected || group.medium).map((group) => known(group.medium)))
+  return [...keys, ...(others.some((group) => !group.isConnected) ? ['found'] : [])]
+}
