@@ -16,10 +16,23 @@ PHOTO = """async ([name, width, height]) => {
   input.dispatchEvent(new Event('change'))
 }"""
 
+# A function that paints one colour, and a name on it.
+PLAIN = """(context, width, height) => {
+  context.fillStyle = '%s'
+  context.fillRect(0, 0, width, height)
+  context.fillStyle = 'white'
+  context.font = `${height / 6}px sans-serif`
+  context.fillText('%s', width / 10, height / 2)
+}"""
+
 
 def add_photo(page, name, size, paint):
     """A guest adds a photo, which a function paints: `(context, width, height) => …`."""
     page.evaluate(PHOTO % paint, [name, *size])
+
+
+def add_plain(page, name, colour, size):
+    add_photo(page, name, size, PLAIN % (colour, name))
 
 
 class Guests(Stage):

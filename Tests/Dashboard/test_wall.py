@@ -1,16 +1,8 @@
 """The photo wall: an operator opens it, a guest's phone scans its code and adds photos, with no account and no app."""
 
-from guests import OperatorStage, add_photo
+from guests import OperatorStage, add_plain
 from stage import expect
 
-# A picture of one colour, with its name on it.
-PLAIN = """(context, width, height) => {
-  context.fillStyle = '%s'
-  context.fillRect(0, 0, width, height)
-  context.fillStyle = 'white'
-  context.font = `${height / 6}px sans-serif`
-  context.fillText('%s', width / 10, height / 2)
-}"""
 LARGE = "(e) => e.decode().then(() => [e.naturalWidth, e.naturalHeight])"
 
 
@@ -23,10 +15,6 @@ class Wall(OperatorStage):
         page = self.open_guest(self.gateway, self.host)
         self.join_as_guest(page, name)
         return page
-
-    @staticmethod
-    def add_plain(page, name, colour, size):
-        add_photo(page, name, size, PLAIN % (colour, name))
 
     def test_p_app_2_photos_of_guests_appear_on_the_wall_and_the_newest_is_large(self):
         host = self.host
@@ -41,7 +29,7 @@ class Wall(OperatorStage):
         guests = [gina, self.guest("Gustav")]
         large = host.locator(".large img")
         for guest, name, colour in ((guests[0], "lake", "teal"), (guests[1], "meadow", "olive"), (guests[0], "sunset", "tomato")):
-            self.add_plain(guest, name, colour, (3000, 2000))
+            add_plain(guest, name, colour, (3000, 2000))
             expect(guest.locator(".rows li").first).to_contain_text("On the wall")
             expect(large).to_have_attribute("alt", "Photo by Gina" if guest is guests[0] else "Photo by Gustav")
         # It was made smaller on the phone, which leaves out all but the picture.
@@ -76,7 +64,7 @@ class Wall(OperatorStage):
             {"name": "evil.svg", "mimeType": "image/svg+xml", "buffer": b"<svg xmlns='http://www.w3.org/2000/svg'><script>top.ran = 1</script></svg>"},
             {"name": "lie.png", "mimeType": "image/png", "buffer": b"<script>top.ran = 1</script>"}])
         expect(guest.locator(".rows li").filter(has_text="On the wall")).to_have_count(2)
-        self.add_plain(guest, "real", "teal", (300, 200))
+        add_plain(guest, "real", "teal", (300, 200))
         expect(self.host.locator(".large img")).to_have_attribute("alt", "Photo by Gina")
         self.assertIsNone(self.host.evaluate("window.ran ?? null"))
         expect(self.host.locator(".thumbs img[src*='svg']")).to_have_count(0)

@@ -27,13 +27,16 @@ async function openWall(home) {
   const type = `wall-${peer.id.slice(0, 8).replace(/^[0-9]/, 'w')}`
   const session = await gateway.post('/v1/sessions', { peer: peer.id, adhoc: type, resources: 'accept' })
   const wall = { peer: peer.id, session: session.id, type }
-  if (home.isOperator) {
-    const code = await gateway.post('/v1/pairing-codes', {
-      role: 'member', scopes: guestScopes, seconds: openSeconds, uses: guestsMax, label: t('wall.name'),
-    })
-    Object.assign(wall, { code: code.id, until: code.expiresAt, link: joinAddress(home, `${code.code}&wall=${type}.${peer.id}`) })
-  }
+  if (home.isOperator) Object.assign(wall, await makeCode(home, wall, openSeconds))
   keep({ wall })
+}
+
+async function makeCode(home, { peer, type }, seconds) {
+  const { startedAt } = home.about
+  const code = await home.gateway.post('/v1/pairing-codes', {
+    role: 'member', scopes: guestScopes, seconds, uses: guestsMax, label: t('wall.name'),
+  })
+  return { code: code.id, until: code.expiresAt, link: joinAddress(home, `${code.code}&wall=${type}.${peer}`), startedAt }
 }
 
 async function closeWall(home, wall) {
@@ -46,6 +49,7 @@ export function wallPage(home) {
   let room = null
   let chosen = null
   let linked = null
+  let isRenewing = false
   const large = h('div', { class: 'large' })
   const thumbs = h('ul', { class: 'thumbs', tabindex: 0, 'aria-label': t('wall.photos') })
   const drawThumbs = list(thumbs, thumb)
@@ -96,6 +100,16 @@ export function wallPage(home) {
     set(board, 'data-empty', !photo && 'yes')
   }
 
+  /** Codes end when the gateway is started anew, and the wall goes on. */
+  async function renewCode(wall) {
+    isRenewing = true
+    const seconds = Math.max(60, Math.round((new Date(wall.until) - Date.now()) / 1000))
+    const made = await home.attempt(() => makeCode(home, wall, seconds))
+    if (made) keep({ wall: { ...wall, ...made } })
+    isRenewing = false
+    home.changed()
+  }
+
   async function showCode({ link }) {
     if (linked === link) return
     linked = link
@@ -132,6 +146,8 @@ export function wallPage(home) {
     say(count, [t('wall.count', { count: photos.length }), t('wall.guests', { count: room.connected.length }), left && t('codes.left', { time: left })]
       .filter(Boolean).join(' · '))
     showCode(left ? wall : {})
+    const isStale = left && home.isOperator && wall.startedAt !== home.about.startedAt && home.gateway.state === 'online'
+    if (isStale && !isRenewing) renewCode(wall)
     show(full, document.fullscreenEnabled)
   }
 
