@@ -17,6 +17,7 @@ extension Engine {
     local.adhoc = Adhoc(type: type)
     advertise(local.peer, type, info)
     browse(for: type)
+    answerWaiting(for: local)
     discovery.visible.forEach { instance, _ in
       if instance.type == type { adhocFound(instance.peer, by: local) }
     }
@@ -71,6 +72,18 @@ extension Engine {
   }
 
   // MARK: Invited
+
+  /// Accepts the invitations that wait for a person, who has now decided on all of this type; later ones are accepted, too.
+  private func answerWaiting(for local: LocalEndpoint) {
+    guard let type = local.adhoc?.type else { return }
+    let waiting = incoming.values { invitation in
+      guard invitation.peer === local.peer, case .asked = invitation.state else { return false }
+      if case .service(type, _) = invitation.request.call { return true }
+      return false
+    }
+    local.adhoc?.waiting = waiting.map(\.id)
+    acceptNext(local)
+  }
 
   /// Accepts one invitation at a time: once that session is joined, it introduces most of the others.
   func adhocInvited(_ invitation: IncomingInvitation, _ local: LocalEndpoint) {

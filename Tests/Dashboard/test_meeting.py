@@ -102,6 +102,18 @@ class Meeting(Stage):
         failed = [one for one in told if one["event"] == "notConnected"]
         self.assertEqual([("Ben", "timedOut", True)], [(one["name"], one["reason"], one["askedAgain"]) for one in failed])
 
+    def test_p_ses_7_who_chooses_everyone_while_an_invitation_rings_is_connected_at_once(self):
+        ada = self.enter(self.gateways[0], "Ada")
+        ben = self.enter(self.gateways[1], "Ben")
+        self.let_everybody_join(ada)
+        expect(ben.locator(".ring")).to_contain_text("Ada invites you to chat")
+        self.let_everybody_join(ben)
+        expect(ben.locator(".ring")).to_have_count(0)
+        for page in (ada, ben):
+            expect(page.locator(".roomhead")).to_contain_text("1 person connected")
+        self.say(ben, "Here I am")
+        expect(self.message(ada, "Here I am")).to_be_visible()
+
     @staticmethod
     def count_rings(page):
         """How many invitations the page has shown since."""

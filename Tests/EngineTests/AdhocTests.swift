@@ -69,6 +69,28 @@ import Wire
     #expect(a.take().contains("A: B connected"))
   }
 
+  @Test(
+    "P-SES-7 Invitations that wait for a person are accepted when the person chooses ad hoc mode",
+    arguments: [true, false])
+  func waiting(isLower: Bool) throws {
+    let (asks, invites) = isLower ? ("a", "b") : ("b", "a")
+    let asked = try network.silentPeer(asks)
+    try asked.advertise()
+    let adhoc = try network.silentPeer(invites)
+    try adhoc.startAdhoc()
+    let inviter = try network.silentPeer("c")
+    try inviter.browse()
+    network.run(.seconds(5))
+    try inviter.invite(asked)
+    network.run(.seconds(1))
+    #expect(asked.take().count { $0.contains("invited by") } == 2)
+    asked.stopAdvertising()
+    try asked.startAdhoc()
+    network.run(.seconds(2))
+    network.expectAllConnected([asked, adhoc, inviter])
+    #expect(asked.take().count { $0.contains("invited by") } == 0)
+  }
+
   @Test("P-SES-7 Two peers in ad hoc mode connect once, by one invitation of the lower")
   func two() throws {
     let a = try network.silentPeer("a")
