@@ -5,7 +5,7 @@ extension Engine {
   // MARK: Greeting
 
   func makeBond(with host: RemoteHost) -> Bond {
-    let bond = Bond(host: host, nonce: entropy.word(crypto), at: now)
+    let bond = Bond(host: host, nonce: entropy.word(crypto), suspensionMax: longestSuspension, at: now)
     host.bond = bond
     // Frames that were sent under another number may not have been read.
     for invitation in host.asked.values { invitation.saidOn = nil }
@@ -129,12 +129,15 @@ extension Engine {
     bond.heard = now
     bond.fence = .max
     link.used = now
-    opened(bond)
+    opened(bond, on: link)
     if bond.sendQueue.hasUnsent { wake(link) }
   }
 
-  private func opened(_ bond: Bond) {
+  private func opened(_ bond: Bond, on link: Link) {
     bond.hasBeenOpen = true
+    bond.suspensionMax = link.profile.suspensionMax
+    if let medium = bond.medium, medium != link.medium { emit(.mediumChanged(bond.host.id, link.medium)) }
+    bond.medium = link.medium
     dirty.touch(bond: bond.host.id)
     if bond.isSuspended { emitSuspended(bond, false) }
     if bond.host.isVanished { markReachable(bond.host) }
@@ -157,7 +160,7 @@ extension Engine {
   /// No link is left; where another is about to take over, nothing is reported.
   func suspend(_ bond: Bond) {
     if !bond.isSuspended, bond.host.links.allSatisfy({ $0.isClosing || $0.isRetired }) { emitSuspended(bond, true) }
-    timers.set(.bond(bond.host.id), bond.heard + settings.suspensionMax)
+    timers.set(.bond(bond.host.id), bond.heard + bond.suspensionMax)
   }
 
   private func emitSuspended(_ bond: Bond, _ isSuspended: Bool) {
@@ -208,13 +211,14 @@ extension Engine {
 
   /// Sets the timer; work that may wait beyond the next heartbeat is done with a later one.
   func scheduleBond(_ bond: Bond) {
-    if let due = bond.comparesRostersAt, due < now + settings.heartbeatInterval { timers.set(.bond(bond.host.id), due) }
+    guard let link = bond.link, let due = bond.comparesRostersAt else { return }
+    if due < now + link.profile.heartbeatInterval { timers.set(.bond(bond.host.id), due) }
   }
 
   func handleBondTimer(_ bond: Bond) {
     if !bond.isOpen {
       guard bond.hasBeenOpen, !bond.host.isSelf else { return }
-      let end = bond.heard + settings.suspensionMax
+      let end = bond.heard + bond.suspensionMax
       if now >= end { lose(bond, .lost) } else { timers.set(.bond(bond.host.id), end) }
       return
     }

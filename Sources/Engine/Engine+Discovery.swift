@@ -159,12 +159,13 @@ extension Engine {
 
   /// A medium sees a record of a host that reports its peers over a link.
   public func sightedRoster(
-    _ id: SightingID, of host: HostID, type: ServiceType, addresses: [Address], at now: Instant
+    _ id: SightingID, of host: HostID, type: ServiceType, addresses: [Address], medium: MediumID = .first,
+    at now: Instant
   ) {
     beginMutation(now)
     defer { finishMutation() }
     guard let host = seen(host, id) else { return }
-    discovery.add(Discovery.RosterRecord(host: host.id, type: type, addresses: addresses), as: id)
+    discovery.add(Discovery.RosterRecord(host: host.id, type: type, addresses: addresses, medium: medium), as: id)
     appeared(host)
     askForRosters(of: host)
   }
@@ -195,7 +196,10 @@ extension Engine {
     hosts[remote]?.learn(byHearsay: discovery.addresses(of: id))
     discovery.remove(id)
     if let instance { review(instance) } else { endRosters(of: remote) }
-    if let host = hosts[remote] { forgetIfUnknown(host) }
+    guard let host = hosts[remote] else { return }
+    // It may have been there by this medium alone.
+    if host.isVanished { for instance in discovery.instances(of: remote) { review(instance) } }
+    forgetIfUnknown(host)
   }
 
   /// Brings browsers up to date with the sightings of a peer.
@@ -233,7 +237,7 @@ extension Engine {
         .init(name: own.name, info: $0, host: hostID, awaySince: own.awaySince)
       }
     }
-    func isThere(_ host: HostID) -> Bool { hosts[host]?.isVanished != true }
+    func isThere(_ host: HostID) -> Bool { hosts[host].map { !isLost($0) } ?? true }
     var seen = discovery.appearances(of: instance).first { isThere($0.host) }
     if let sighting = discovery.sightings(of: instance).first(where: { isThere($0.host) }) {
       seen = .init(name: sighting.name, info: sighting.info, host: sighting.host)

@@ -53,10 +53,10 @@ extension Engine {
   private func fillFlow(_ out: inout OutputRawSpan, for link: Link, _ lanes: Lanes, isFirst: Bool) -> Bool {
     guard isFirst || out.freeCapacity >= Self.chunkFrameBytesMax else { return false }
     if out.freeCapacity < Self.chunkFrameBytesMax {
-      link.rest.append(upTo: Self.chunkFrameBytesMax) { writeChunk(into: &$0, lanes) }
+      link.rest.append(upTo: Self.chunkFrameBytesMax) { writeChunk(into: &$0, lanes, for: link) }
       link.rest.move(link.rest.count, into: &out)
     } else {
-      writeChunk(into: &out, lanes)
+      writeChunk(into: &out, lanes, for: link)
     }
     return true
   }
@@ -64,11 +64,11 @@ extension Engine {
   /// A chunk with the head of its frame.
   private static let chunkFrameBytesMax = Limits.chunkBytes + 128
 
-  private func writeChunk(into out: inout OutputRawSpan, _ lanes: Lanes) {
+  private func writeChunk(into out: inout OutputRawSpan, _ lanes: Lanes, for link: Link) {
     let start = out.byteCount
     let mustWait = lanes.resourceGuard.isOver && !lanes.resources.isEmpty
     if !mustWait, let writer = lanes.streams.next() {
-      write(writer, into: &out)
+      write(writer, upTo: link.profile.chunkBytesMax, into: &out)
       lanes.wake(writer)
       if !lanes.resources.isEmpty { lanes.resourceGuard.passOver(by: out.byteCount - start) }
     } else if let sender = lanes.resources.next(keepsTurn: sabotage.contains(.starvesPeers)) {
@@ -78,9 +78,9 @@ extension Engine {
     }
   }
 
-  private func write(_ writer: StreamSender, into out: inout OutputRawSpan) {
+  private func write(_ writer: StreamSender, upTo most: Int, into out: inout OutputRawSpan) {
     writer.isQueued = false
-    let count = min(Limits.chunkBytes, writer.sendable)
+    let count = min(Limits.chunkBytes, most, writer.sendable)
     guard count > 0 else { return }
     StreamDataView.writeHead(flow: writer.flow, offset: writer.position, payloadBytes: count, into: &out)
     writer.copy(count, into: &out)

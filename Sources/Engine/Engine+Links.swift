@@ -4,7 +4,8 @@ public import Wire
 extension Engine {
   /// A link is open and authenticated. `exporter` is the channel's own secret; `dial` says which attempt it answers.
   public func linkOpened(
-    _ id: LinkID, to key: PublicKey, exporter: Digest, dial: DialID?, datagramBytesMax: Int, at now: Instant
+    _ id: LinkID, to key: PublicKey, exporter: Digest, dial: DialID?, datagramBytesMax: Int,
+    medium: MediumID = .first, at now: Instant
   ) {
     beginMutation(now)
     defer { finishMutation() }
@@ -20,7 +21,8 @@ extension Engine {
     let host = host(remote)
     guard host.links.count < Self.linksMax else { return emit(.close(id, .busy)) }
     host.key = key
-    open(id, to: host, exporter: exporter, isDialed: dial != nil, datagramBytesMax: datagramBytesMax)
+    open(
+      id, to: host, exporter: exporter, isDialed: dial != nil, medium: medium, datagramBytesMax: datagramBytesMax)
   }
 
   /// The datagram path of a link was proved, or its size has changed; 0: the link carries no more datagrams.
@@ -95,19 +97,22 @@ extension Engine {
     return host
   }
 
-  func open(_ id: LinkID, to host: RemoteHost, exporter: Digest, isDialed: Bool, datagramBytesMax: Int) {
+  func open(
+    _ id: LinkID, to host: RemoteHost, exporter: Digest, isDialed: Bool, medium: MediumID = .first,
+    datagramBytesMax: Int
+  ) {
     let bond = host.bond ?? makeBond(with: host)
     // Each link that this side dials has a number, so that the two sides choose the same one.
     let last = host.links.lazy.filter(\.isDialed).map(\.ordinal).max() ?? 0
     let link = Link(
-      id: id, host: host, exporter: exporter, isDialed: isDialed, datagramBytesMax: datagramBytesMax,
-      ordinal: max(bond.linkOrdinal, last) &+ 1, at: now)
+      id: id, host: host, exporter: exporter, isDialed: isDialed, medium: medium, profile: profile(of: medium),
+      datagramBytesMax: datagramBytesMax, ordinal: max(bond.linkOrdinal, last) &+ 1, at: now)
     links[id] = link
     host.links.append(link)
     if link.isLoopback { loopback = link }
     greet(link, bond)
     if bond.theirs == 0, !link.isLoopback { inviteAtOnce(over: link) }
-    if !link.isLoopback { timers.set(.link(id), now + settings.heartbeatInterval) }
+    if !link.isLoopback { timers.set(.link(id), now + link.profile.heartbeatInterval) }
   }
 
   /// Sends a bye, and has the link closed once that is out.
@@ -177,7 +182,7 @@ extension Engine {
   func handleLinkTimer(_ link: Link) {
     if link.isClosing { return }
     let silence = now - link.heard
-    if silence >= settings.silenceMax, !sabotage.contains(.neverSilent) {
+    if silence >= link.profile.silenceMax, !sabotage.contains(.neverSilent) {
       emit(.close(link.id, .lost))
       dropped(link)
       return
@@ -190,13 +195,13 @@ extension Engine {
       close(link, .idle)
       return
     }
-    if now - link.said >= settings.heartbeatInterval { sendHeartbeat(link) }
+    if now - link.said >= link.profile.heartbeatInterval { sendHeartbeat(link) }
     // It can wait for a heartbeat; a link that always has something to send has its turn here too.
     if let bond = link.host.bond, bond.link === link, bond.isOpen, let due = bond.comparesRostersAt, due <= now {
       compareRosters(over: bond)
     }
-    let end = sabotage.contains(.neverSilent) ? .distantFuture : link.heard + settings.silenceMax
-    timers.set(.link(link.id), min(link.said + settings.heartbeatInterval, end))
+    let end = sabotage.contains(.neverSilent) ? .distantFuture : link.heard + link.profile.silenceMax
+    timers.set(.link(link.id), min(link.said + link.profile.heartbeatInterval, end))
   }
 
   /// Sends a heartbeat. It is no ping that wants an answer: the answer could wait behind a long record for longer than
@@ -211,7 +216,7 @@ extension Engine {
   /// Timer coalescing: links whose heartbeat is due soon send it now, so that a host wakes once for many links.
   func sendDueHeartbeats() {
     for link in links.values
-    where !link.isLoopback && !link.isClosing && now - link.said >= settings.heartbeatInterval / 2 {
+    where !link.isLoopback && !link.isClosing && now - link.said >= link.profile.heartbeatInterval / 2 {
       sendHeartbeat(link)
     }
     hasSentHeartbeat = false

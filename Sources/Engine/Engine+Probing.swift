@@ -2,6 +2,9 @@ import Wire
 
 /// Probing, the failure detector for hosts without a link: whether those whose records are seen are still there.
 ///
+/// A host is lost once nothing of it is left on any medium: its probes are unanswered where hosts answer probes, and
+/// elsewhere its records are taken back.
+///
 /// Invariant: a host that dies is reported lost within 8 s and the travel time: its link is silent for 3 s, or it
 /// answered a probe up to 3 s before; then five probes in 4.5 s stay unanswered. At 10 % datagram loss a probe of a
 /// living host fails in 19 of 100 cases, so five in a row in 1 of 4,000 rounds of 3 s: one false loss in three and a
@@ -24,7 +27,7 @@ extension Engine {
   }
 
   func scheduleProbe(_ host: RemoteHost) {
-    guard !host.isSelf, host.probesAgain == nil, discovery.browsedRecord(of: host.id) != nil else { return }
+    guard !host.isSelf, host.probesAgain == nil, !probedRecords(of: host).isEmpty else { return }
     let pause =
       switch host.isVanished || sabotage.contains(.probesAtLeisure) ? 0 : host.probesUnanswered {
       case 0: settings.probeInterval
@@ -48,7 +51,8 @@ extension Engine {
     guard let due = host.probesAgain else { return }
     guard due <= now else { return timers.set(.host(host.id), due) }
     host.probesAgain = nil
-    guard let id = discovery.browsedRecord(of: host.id) else { return host.probesUnanswered = 0 }
+    let records = probedRecords(of: host)
+    guard !records.isEmpty else { return host.probesUnanswered = 0 }
     if openLink(to: host) != nil {
       // The link has heartbeats, and more often.
       host.probesUnanswered = 0
@@ -56,14 +60,24 @@ extension Engine {
       // A connected host is not lost: the suspension ends first, or the host is back.
       if host.probesUnanswered >= Self.probesUnansweredMax, !host.isVanished, host.bond?.isSuspended != true {
         host.isVanished = true
-        forgetTypes(of: host)
+        if isLost(host) { forgetTypes(of: host) }
         for instance in discovery.instances(of: host.id) { review(instance) }
       }
       host.probesUnanswered += 1
-      emit(.probe(id))
+      for id in records { emit(.probe(id)) }
     }
     scheduleProbe(host)
   }
 
   private static let probesUnansweredMax = 5
+
+  /// One record for each medium where the host may answer.
+  private func probedRecords(of host: RemoteHost) -> [SightingID] {
+    discovery.browsedRecords(of: host.id).filter { profile(of: $0.medium).isProbed }.map(\.id)
+  }
+
+  /// Whether its probes are unanswered, and no other medium sees it.
+  func isLost(_ host: RemoteHost) -> Bool {
+    host.isVanished && discovery.media(of: host.id).allSatisfy { profile(of: $0).isProbed }
+  }
 }

@@ -21,7 +21,7 @@ extension Engine {
       timers.set(.host(host.id), again)
       return
     }
-    let addresses = addresses(of: host)
+    let addresses = byRank(addresses(of: host))
     if let dial = host.dial {
       return addAddresses(dial.id, of: host, to: addresses.filter { !dial.addresses.contains($0) })
     }

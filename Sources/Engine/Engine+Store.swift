@@ -217,7 +217,7 @@ extension Engine {
     host.key = row.key
     host.incarnation = row.incarnation
     host.learn(byHearsay: row.addresses)
-    let bond = Bond(host: host, nonce: row.nonce, at: now)
+    let bond = Bond(host: host, nonce: row.nonce, suspensionMax: longestSuspension, at: now)
     bond.restore(row)
     for (serial, presence) in host.presences.keys.map({ ($0, host.presences[$0]) }) {
       let strand = row.strands.first { $0.group == UInt64(serial) }
@@ -239,7 +239,7 @@ extension Engine {
     guard bond.sendQueue.next == row.next else { return }  // Contradictory rows: the bond begins anew.
     bond.fence = row.next - 1
     host.bond = bond
-    timers.set(.bond(id), now + settings.suspensionMax)
+    timers.set(.bond(id), now + bond.suspensionMax)
   }
 
   /// Restores the refusals of a peer that was added again.

@@ -59,9 +59,12 @@ public struct Sighting: Hashable, Sendable {
   public var name: DisplayName
   public var info: DiscoveryInfo
   public var addresses: [Address]
+  /// The medium that sees it.
+  public var medium: MediumID
 
   public init(
-    peer: PeerID, host: HostID, type: ServiceType, name: DisplayName, info: DiscoveryInfo, addresses: [Address]
+    peer: PeerID, host: HostID, type: ServiceType, name: DisplayName, info: DiscoveryInfo, addresses: [Address],
+    medium: MediumID = .first
   ) {
     self.peer = peer
     self.host = host
@@ -69,6 +72,7 @@ public struct Sighting: Hashable, Sendable {
     self.name = name
     self.info = info
     self.addresses = addresses
+    self.medium = medium
   }
 }
 
@@ -159,7 +163,8 @@ public enum Output {
   case browse(for: ServiceType)
   case stopBrowsing(for: ServiceType)
   case probe(SightingID)
-  /// Open a link by the address that answers first, the best one first; answered once by `linkOpened` or `dialFailed`.
+  /// Open a link by the address that answers first, the best medium's best one first; answered once by `linkOpened` or
+  /// `dialFailed`. Where a link stands, the addresses are those of the one medium that is wanted beside it.
   case dial(DialID, host: HostID, addresses: [Address])
   /// Add these addresses to a dial in progress.
   case dialAlso(DialID, addresses: [Address])
@@ -169,6 +174,8 @@ public enum Output {
   case datagram(LinkID, Payload)
   /// The link is not needed any more: send what `fill` still gives, then close it.
   case close(LinkID, Reason)
+  /// The link in use to the host is now one of this medium, where it was one of another.
+  case mediumChanged(HostID, MediumID)
 
   // For the store.
 

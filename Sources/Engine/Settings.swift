@@ -1,6 +1,6 @@
 public import Wire
 
-/// A host's parameters; the defaults suit a LAN.
+/// A host's parameters.
 public struct Settings: Sendable {
   /// How other hosts can reach this one, the best first; sent in `hello` and in entries, as far as
   /// `Limits.helloAddressesMax` and `Limits.entryAddressesMax`. `setAddresses` changes it.
@@ -8,13 +8,9 @@ public struct Settings: Sendable {
   /// Whether the host stores what the engine asks it to (`Output.persist`) and answers with `persisted`.
   public var isDurable = false
 
-  /// The interval of heartbeats on a link that is otherwise quiet.
-  public var heartbeatInterval: Duration = .seconds(1)
-  /// Three missed heartbeats: a lost one and a late one do not end a link.
-  public var silenceMax: Duration = .seconds(3)
-  /// How long a pair stays connected without a link, counted from the last heartbeat: a host that dies right after one
-  /// is reported within five seconds, by a host with other work as well.
-  public var suspensionMax: Duration = .milliseconds(4_900)
+  /// The media of this host, by their IDs; one at least, and the same for the engine's life.
+  public var media: [MediumProfile] = [.lan]
+
   /// How long a pair whose members know of each other may take to connect before it is unreachable.
   public var connectingMax: Duration = .seconds(30)
   /// The handshake timeout of a link: its hello must come by then.

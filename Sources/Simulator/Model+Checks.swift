@@ -72,8 +72,7 @@ extension Model {
 
   private func checkLiveness(_ here: EndpointRecord, _ remote: EndpointID, _ pair: PairRecord) {
     guard let there = endpoints[remote] else { return }
-    let settings = plan.hosts[here.ref.host].settings
-    let suspensionMax = nanoseconds(settings.suspensionMax)
+    let suspensionMax = nanoseconds(MediumProfile.lan.suspensionMax)
     if let since = pair.suspendedAt {
       check(.suspensionEnds, now - since < suspensionMax + 3_000_000_000) {
         "\(here.label): \(there.label) has been suspended for \((now - since) / 1_000_000) ms"
@@ -91,7 +90,7 @@ extension Model {
       check(.silenceIsNoticed, quiet < suspensionMax + 4_000_000_000) {
         "\(here.label): \(there.label) is connected, and has been silent for \(quiet / 1_000_000) ms"
       }
-      let noticed = nanoseconds(settings.silenceMax) + nanoseconds(settings.heartbeatInterval) + 2_000_000_000
+      let noticed = nanoseconds(MediumProfile.lan.silenceMax) + nanoseconds(MediumProfile.lan.heartbeatInterval) + 2_000_000_000
       check(.silenceIsNoticed, quiet < noticed || pair.suspendedAt != nil) {
         "\(here.label): \(there.label) is not suspended, and has been silent for \(quiet / 1_000_000) ms"
       }

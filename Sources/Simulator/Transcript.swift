@@ -58,6 +58,7 @@ struct Transcript {
       for view in views { mix(view.endpoint.raw.low) }
       mix(Self.code(of: state))
       for local in locals.all { mix(local.raw.low) }
+    case .mediumChanged(let host, let medium): mix(host.raw.low &+ UInt64(medium.rawValue))
     case .away(let view, let locals):
       mix(view.endpoint.raw.low)
       mix(view.awaySince == nil ? 0 : 1)
@@ -132,6 +133,7 @@ struct Transcript {
     case .rehash: 42
     case .types: 41
     case .dialAlso: 38
+    case .mediumChanged: 43
     case .away: 39
     case .inviteeNotConnected: 40
     }

@@ -359,6 +359,7 @@ final class World {
     case .types:
       // No program here browses for them.
       break
+    case .mediumChanged(let other, let medium): changed(medium, to: other, host)
     case .found, .updated, .lost, .invitation, .invitationEnded, .inviteeNotConnected, .members, .suspended, .away,
       .deliveryStatus,
       .writable, .decision, .decisionEnded, .comparison, .comparisonEnded, .conflict, .streamOpened, .streamWritable,

@@ -18,6 +18,9 @@ final class Bond {
   /// The features that the other side announced on the latest link.
   var features: Hello.Features = []
   var heard: Instant
+  /// The medium of the link that was in use last, and how long the pairs stay connected without one.
+  var medium: MediumID?
+  var suspensionMax: Duration
 
   let sendQueue = SendQueue()
   /// Nil before the first stream or resource.
@@ -43,9 +46,10 @@ final class Bond {
   var acknowledgesAt: Instant?
   var comparesRostersAt: Instant?
 
-  init(host: RemoteHost, nonce: UInt64, at now: Instant) {
+  init(host: RemoteHost, nonce: UInt64, suspensionMax: Duration, at now: Instant) {
     self.host = host
     self.nonce = nonce
+    self.suspensionMax = suspensionMax
     heard = now
   }
 

@@ -20,6 +20,7 @@ final class Discovery {
     var host: HostID
     var type: ServiceType
     var addresses: [Address]
+    var medium: MediumID
   }
 
   private(set) var sightings = OrderedDictionary<SightingID, Sighting>()
@@ -84,12 +85,22 @@ final class Discovery {
 
   func sightings(of instance: ServiceInstance) -> [Sighting] { (bySpot[instance] ?? []).compactMap { sightings[$0] } }
 
-  /// A record of the host that somebody here browses for.
-  func browsedRecord(of host: HostID) -> SightingID? {
-    byHost[host]?.first { id in
-      (sightings[id]?.type ?? rosters[id]?.type).map { browsers[$0] != nil } ?? false
+  /// A record of the host for each medium by which one is seen that somebody here browses for.
+  func browsedRecords(of host: HostID) -> [(id: SightingID, medium: MediumID)] {
+    var records: [(id: SightingID, medium: MediumID)] = []
+    for id in byHost[host] ?? [] {
+      guard let type = sightings[id]?.type ?? rosters[id]?.type, browsers[type] != nil, let medium = medium(of: id),
+        !records.contains(where: { $0.medium == medium })
+      else { continue }
+      records.append((id, medium))
     }
+    return records
   }
+
+  /// The media by which records of a host are seen.
+  func media(of host: HostID) -> [MediumID] { (byHost[host] ?? []).compactMap(medium) }
+
+  private func medium(of id: SightingID) -> MediumID? { sightings[id]?.medium ?? rosters[id]?.medium }
 
   /// The types that a host is to be asked about.
   func rosterTypes(of host: HostID) -> [ServiceType] {

@@ -5,6 +5,8 @@ final class Link {
   let host: RemoteHost
   let exporter: Digest
   let isDialed: Bool
+  let medium: MediumID
+  let profile: MediumProfile
   /// 0 where it has no datagram path, or none that is proved.
   var datagramBytesMax: Int
   let opened: Instant
@@ -45,13 +47,15 @@ final class Link {
   var lossySizes: [Int] = []
 
   init(
-    id: LinkID, host: RemoteHost, exporter: Digest, isDialed: Bool, datagramBytesMax: Int, ordinal: UInt32,
-    at now: Instant
+    id: LinkID, host: RemoteHost, exporter: Digest, isDialed: Bool, medium: MediumID, profile: MediumProfile,
+    datagramBytesMax: Int, ordinal: UInt32, at now: Instant
   ) {
     self.id = id
     self.host = host
     self.exporter = exporter
     self.isDialed = isDialed
+    self.medium = medium
+    self.profile = profile
     self.datagramBytesMax = datagramBytesMax
     self.ordinal = ordinal
     opened = now

@@ -94,6 +94,9 @@ extension HostDriver {
       }
     case .conflict(let host):
       report(.conflict(host))
+    case .mediumChanged:
+      // Programs have no view of media yet.
+      break
     case .publish, .withdraw, .publishRoster, .withdrawRoster, .browse, .stopBrowsing, .probe, .dial, .dialAlso,
       .wantsToSend, .datagram, .close, .persist:
       preconditionFailure("the network or the store has left undone \(output)")
