@@ -12,16 +12,16 @@ extension Engine {
     return bond
   }
 
-  func greet(_ link: Link, _ bond: Bond) {
+  func greet(_ link: Link, _ bond: Bond, as role: Hello.Role?) {
     send(
       Hello(
         incarnation: incarnation, bond: bond.nonce, expects: bond.theirs, ordinal: link.ordinal,
         features: Self.features,
-        addresses: Array(settings.addresses.prefix(Limits.helloAddressesMax)), extensions: []),
+        addresses: Array(settings.addresses.prefix(Limits.helloAddressesMax)), extensions: Hello.extensions(for: role)),
       on: link)
   }
 
-  private static let features: Hello.Features = [.away, .contentTypes, .types]
+  private static let features: Hello.Features = [.away, .contentTypes, .types, .standby]
 
   func handle(_ hello: Hello, from link: Link) throws(ProtocolViolation) {
     let host = link.host
@@ -38,10 +38,10 @@ extension Engine {
     }
     host.incarnation = hello.incarnation
     host.learn(fromGreeting: hello.addresses)
-    link.hasGreeted = true
     link.features = hello.features
     if !link.readsAway { forgetWhoIsAway(at: host) }
-    if !link.isDialed { link.ordinal = hello.ordinal }
+    takeRole(of: link, from: hello)
+    link.hasGreeted = true
 
     var bond = host.bond ?? makeBond(with: host)
     if bond.theirs != 0, hello.bond != bond.theirs {
@@ -54,46 +54,37 @@ extension Engine {
     } else if hello.expects != 0, hello.expects != bond.nonce {
       return  // The same: it was sent before our newest hello was read.
     }
-    prefer(link, for: bond)
+    if link.isStandby { keepOnStandby(link, for: bond) } else { prefer(link, for: bond) }
   }
 
   private static let newerHost = "a newer host has this key"
 
   /// Ends a bond that the other side has given up or never had, and offers a new one.
-  private func replace(_ bond: Bond, keeping link: Link) -> Bond {
+  func replace(_ bond: Bond, keeping link: Link) -> Bond {
     let host = bond.host
     if bond.link === link {
       bond.link = nil
       bond.isOpen = false
     }
-    lose(bond, .lost)
+    lose(bond, .lost, keeping: link)
     let fresh = makeBond(with: host)
-    for other in host.links where !other.isClosing { greet(other, fresh) }
+    for other in host.links where !other.isClosing { greet(other, fresh, as: other.role) }
     return fresh
   }
 
-  /// Both sides choose the same link: the one dialled later in the life of the bond, or where both dialled at once, the
-  /// one of the lower host.
-  private func prefer(_ link: Link, for bond: Bond) {
-    bond.linkOrdinal = max(bond.linkOrdinal, link.ordinal)
-    if let current = bond.link {
-      if current === link { return attach(link, to: bond) }
-      let isLowerDial = link.isDialed == (hostID < bond.host.id)
-      guard link.ordinal > current.ordinal || (link.ordinal == current.ordinal && isLowerDial) else {
-        return close(link, .duplicate)
-      }
-      // The old link is closed once the other is in use: a host that sees it end first would consider the bond cut.
-      current.isRetired = true
-    }
-    attach(link, to: bond)
-  }
-
-  private func attach(_ link: Link, to bond: Bond) {
+  func attach(_ link: Link, to bond: Bond) {
     bond.link = link
     bond.isOpen = false
     // Answers that were sent behind an earlier `attach`, which the other side may have taken for another bond's, are
     // sent again.
     for invitation in bond.host.asking.values { invitation.answeredOn = nil }
+    sendAttach(over: link, for: bond)
+  }
+
+  func sendAttach(over link: Link, for bond: Bond) {
+    link.beginUse()
+    link.waitsSince = now
+    link.attachSent = (bond.nonce, bond.theirs)
     // The other side may begin at once with large records, though the other link of the two is used in the end.
     if bond.isAccepted { link.gate.open() }
     send(
@@ -104,14 +95,18 @@ extension Engine {
   }
 
   func handle(_ attach: Attach, from link: Link) throws(ProtocolViolation) {
-    guard let bond = link.host.bond, bond.link === link, attach.bond == bond.theirs, attach.expects == bond.nonce else {
-      return
-    }
-    guard !bond.isOpen else { throw ProtocolViolation(.protocolViolation, "attach again") }
+    guard let bond = link.host.bond, bond.link === link || bond.next === link, attach.bond == bond.theirs,
+      attach.expects == bond.nonce
+    else { return }
+    guard !bond.isOpen || bond.next === link else { throw ProtocolViolation(.protocolViolation, "attach again") }
     let sendQueue = bond.sendQueue
+    // A host that is still in the same run has lost nothing; its positions may be from before the latest records and
+    // acknowledgements over the other link.
+    let isSameRun = bond.openedTo != nil && bond.openedTo == link.host.incarnation
     let isConsistent =
-      attach.received < sendQueue.next && attach.received + 1 >= sendQueue.first && attach.received <= bond.fence
-      && attach.first <= bond.received + 1 && attach.next > bond.received
+      attach.received < sendQueue.next && attach.received <= bond.fence
+      && (isSameRun
+        || attach.received + 1 >= sendQueue.first && attach.first <= bond.received + 1 && attach.next > bond.received)
     // A host may come back as an older version that cannot read the records in the queue.
     let isReadable = link.features.contains(.contentTypes) || !sendQueue.holdsTyped(after: attach.received)
     guard isConsistent && isReadable || sabotage.contains(.believesBackups) else {
@@ -122,6 +117,7 @@ extension Engine {
     var received = min(max(attach.received, sendQueue.first - 1), sendQueue.next - 1)
     if sabotage.contains(.repeatsRecords) { received = sendQueue.first - 1 }
     if sabotage.contains(.losesRecord), received + 2 < sendQueue.next, bond.hasBeenOpen { received += 1 }
+    if bond.next === link { takeOver(link, of: bond) }
     bond.sendQueue.resume(after: received)
     bond.features = link.features
     bond.isOpen = true
@@ -135,15 +131,20 @@ extension Engine {
 
   private func opened(_ bond: Bond, on link: Link) {
     bond.hasBeenOpen = true
+    bond.openedTo = link.host.incarnation
+    bond.suspendsAt = nil
     bond.suspensionMax = link.profile.suspensionMax
-    if let medium = bond.medium, medium != link.medium { emit(.mediumChanged(bond.host.id, link.medium)) }
+    if let medium = bond.medium, medium != link.medium {
+      bond.mediumChanged = now
+      emit(.mediumChanged(bond.host.id, link.medium))
+    }
     bond.medium = link.medium
     dirty.touch(bond: bond.host.id)
     if bond.isSuspended { emitSuspended(bond, false) }
     if bond.host.isVanished { markReachable(bond.host) }
     bond.comparesRostersAt = now + Self.rosterPause
     scheduleBond(bond)
-    for other in bond.host.links where other.isRetired { close(other, .duplicate) }
+    for other in bond.host.links where other.isRetired && other.closesAt == nil { close(other, .duplicate) }
     acknowledgeAgain(bond)
     expectAwayPeers(at: bond.host)
     sendAwayPeers(over: bond)
@@ -153,17 +154,19 @@ extension Engine {
     askForRosters(of: bond.host)
     endRosters(of: bond.host.id)
     resumeFlows(over: bond)
+    prepareToDialBeside(bond)
   }
 
   // MARK: Ending
 
   /// No link is left; where another is about to take over, nothing is reported.
   func suspend(_ bond: Bond) {
-    if !bond.isSuspended, bond.host.links.allSatisfy({ $0.isClosing || $0.isRetired }) { emitSuspended(bond, true) }
+    let isHopeless = bond.host.links.allSatisfy { $0.isClosing || $0.isRetired || ($0.isStandby && $0.hasGreeted) }
+    if !bond.isSuspended, isHopeless { emitSuspended(bond, true) }
     timers.set(.bond(bond.host.id), bond.heard + bond.suspensionMax)
   }
 
-  private func emitSuspended(_ bond: Bond, _ isSuspended: Bool) {
+  func emitSuspended(_ bond: Bond, _ isSuspended: Bool) {
     bond.isSuspended = isSuspended
     for presence in bond.host.presences.values {
       for cohort in presence.cohorts { emitSuspended(cohort, cohort.relations.connected, isSuspended) }
@@ -171,7 +174,7 @@ extension Engine {
   }
 
   /// Ends the bond: its connected members become not connected, and unacknowledged messages get their delivery status.
-  func lose(_ bond: Bond, _ reason: Reason) {
+  func lose(_ bond: Bond, _ reason: Reason, keeping kept: Link? = nil) {
     let host = bond.host
     guard host.bond === bond else { return }
     host.bond = nil
@@ -181,6 +184,8 @@ extension Engine {
       // Neither of two links that were being exchanged is of use.
       for other in host.links where other.isRetired { close(other, reason) }
     }
+    bond.next = nil
+    for other in host.links where other.isStandby && other !== kept { close(other, reason) }
     var refused: [EndpointID] = []
     for presence in host.presences.values {
       refused += presence.strand?.waiting ?? []
@@ -219,7 +224,13 @@ extension Engine {
     if !bond.isOpen {
       guard bond.hasBeenOpen, !bond.host.isSelf else { return }
       let end = bond.heard + bond.suspensionMax
-      if now >= end { lose(bond, .lost) } else { timers.set(.bond(bond.host.id), end) }
+      if now >= end { return lose(bond, .lost) }
+      if let due = bond.suspendsAt {
+        guard due <= now else { return timers.set(.bond(bond.host.id), min(due, end)) }
+        bond.suspendsAt = nil
+        if !bond.isSuspended { emitSuspended(bond, true) }
+      }
+      timers.set(.bond(bond.host.id), end)
       return
     }
     if let progress = waitingSince(bond) {

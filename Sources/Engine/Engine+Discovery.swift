@@ -181,6 +181,7 @@ extension Engine {
   private func appeared(_ host: RemoteHost) {
     if host.isVanished { markReachable(host) }
     scheduleProbe(host)
+    hurryBeside(host)
     if isWanted(host) {
       host.dialsAgain = nil
       ensureLink(host)

@@ -67,7 +67,7 @@ extension Engine {
   public func receivedDatagram(_ bytes: RawSpan, on id: LinkID, at now: Instant) {
     beginMutation(now)
     defer { finishMutation() }
-    guard let link = links[id], let bond = link.host.bond, bond.link === link, link.gate.isOpen else { return }
+    guard let link = links[id], let bond = link.host.bond, link.gate.isOpen else { return }
     heard(link)
     // A datagram may come before the records that explain it, or be forged where the medium allows that: no violation.
     guard let head = try? FrameHead.next(in: bytes), head.type == .datagram || head.type == .typedDatagram,
@@ -104,15 +104,17 @@ extension Engine {
     let bond = host.bond ?? makeBond(with: host)
     // Each link that this side dials has a number, so that the two sides choose the same one.
     let last = host.links.lazy.filter(\.isDialed).map(\.ordinal).max() ?? 0
+    let isStandby = isDialed && isWorse(medium, than: bond.link)
     let link = Link(
       id: id, host: host, exporter: exporter, isDialed: isDialed, medium: medium, profile: profile(of: medium),
       datagramBytesMax: datagramBytesMax, ordinal: max(bond.linkOrdinal, last) &+ 1, at: now)
+    link.isStandby = isStandby
     links[id] = link
     host.links.append(link)
     if link.isLoopback { loopback = link }
-    greet(link, bond)
+    greet(link, bond, as: link.role)
     if bond.theirs == 0, !link.isLoopback { inviteAtOnce(over: link) }
-    if !link.isLoopback { timers.set(.link(id), now + link.profile.heartbeatInterval) }
+    if !link.isLoopback { timers.set(.link(id), now + link.heartbeatInterval) }
   }
 
   /// Sends a bye, and has the link closed once that is out.
@@ -148,11 +150,10 @@ extension Engine {
   private func detach(_ link: Link, _ reason: Reason) {
     comparisonsLost(with: link)
     let host = link.host
-    if reason != .duplicate { note(link, wasUseful: now - link.opened >= Self.usefulMin) }
+    note(link, reason)
     if let bond = host.bond {
-      if bond.link === link {
-        bond.link = nil
-        bond.isOpen = false
+      if bond.next === link { bond.next = nil }
+      if bond.link === link, !replaceLink(of: bond) {
         for other in host.links where other.isRetired { close(other, .duplicate) }
         endRosters(of: host.id)
       }
@@ -164,8 +165,13 @@ extension Engine {
   }
 
   /// Exponential backoff for a host whose links end as soon as they begin.
-  private func note(_ link: Link, wasUseful: Bool) {
-    if wasUseful { link.host.dialFailures = 0 } else { dialFailed(link.host) }
+  private func note(_ link: Link, _ reason: Reason) {
+    let wasUseful = now - link.opened >= Self.usefulMin
+    if let used = link.host.bond?.link, used !== link {
+      if !wasUseful { dialFailed(link.host, isBeside: true) }
+    } else if reason != .duplicate {
+      if wasUseful { link.host.dialFailures = 0 } else { dialFailed(link.host, isBeside: false) }
+    }
   }
 
   private static let usefulMin: Duration = .seconds(2)
@@ -182,26 +188,32 @@ extension Engine {
   func handleLinkTimer(_ link: Link) {
     if link.isClosing { return }
     let silence = now - link.heard
-    if silence >= link.profile.silenceMax, !sabotage.contains(.neverSilent) {
+    let silenceMax = sabotage.contains(.noticesLate) ? link.silenceMax * 3 / 2 : link.silenceMax
+    if silence >= silenceMax, !sabotage.contains(.neverSilent) {
       emit(.close(link.id, .lost))
       dropped(link)
       return
     }
-    if link.host.bond?.link !== link, !link.isRetired, now - link.opened >= settings.greetingMax {
+    let isWaiting = link.host.bond?.link !== link && !link.isRetired && !(link.isStandby && link.hasGreeted)
+    if isWaiting, now - link.waitsSince >= settings.greetingMax {
       close(link, .timedOut, "handshake timeout: no hello came")
+      return
+    }
+    if let end = link.closesAt, end <= now {
+      close(link, .duplicate)
       return
     }
     if now - link.used >= settings.idleMax, !isWanted(link.host) {
       close(link, .idle)
       return
     }
-    if now - link.said >= link.profile.heartbeatInterval { sendHeartbeat(link) }
+    if now - link.said >= link.heartbeatInterval { sendHeartbeat(link) }
     // It can wait for a heartbeat; a link that always has something to send has its turn here too.
     if let bond = link.host.bond, bond.link === link, bond.isOpen, let due = bond.comparesRostersAt, due <= now {
       compareRosters(over: bond)
     }
-    let end = sabotage.contains(.neverSilent) ? .distantFuture : link.heard + link.profile.silenceMax
-    timers.set(.link(link.id), min(link.said + link.profile.heartbeatInterval, end))
+    let end = sabotage.contains(.neverSilent) ? .distantFuture : link.heard + silenceMax
+    timers.set(.link(link.id), min(link.said + link.heartbeatInterval, end, link.closesAt ?? end))
   }
 
   /// Sends a heartbeat. It is no ping that wants an answer: the answer could wait behind a long record for longer than
@@ -216,7 +228,7 @@ extension Engine {
   /// Timer coalescing: links whose heartbeat is due soon send it now, so that a host wakes once for many links.
   func sendDueHeartbeats() {
     for link in links.values
-    where !link.isLoopback && !link.isClosing && now - link.said >= link.profile.heartbeatInterval / 2 {
+    where !link.isLoopback && !link.isClosing && now - link.said >= link.heartbeatInterval / 2 {
       sendHeartbeat(link)
     }
     hasSentHeartbeat = false
@@ -238,6 +250,7 @@ extension Engine {
         read(head.end, on: link)
         guard isInTime(head.type, on: link) else { continue }
         let body = rest.extracting(head.body)
+        if link.mayRepeat, head.type.isRecord, isRepeated(body, on: link) { continue }
         if try link.gate.admits(head.type, bytes: head.end, isAsked: isAsked(head.type, of: link), at: now) {
           try handle(head.type, body, from: link)
         } else {
@@ -260,6 +273,10 @@ extension Engine {
     case .hello, .bye, .ping, .pong: !link.isRetired || type == .bye
     case .attach: !link.isRetired
     case .invite, .connect, .cancel: !link.hasGreeted || link.host.bond?.link === link
+    // The other side uses a link until it knows that this side uses another.
+    case .datagram, .typedDatagram:
+      !link.hasGreeted
+        || (link.host.bond.map { $0.link === link ? $0.isOpen : $0.hasBeenOpen && link.gate.isOpen } ?? false)
     default: !link.hasGreeted || (link.host.bond.map { $0.link === link && $0.isOpen } ?? false)
     }
   }

@@ -244,7 +244,7 @@ extension Engine {
   private static let lossyMax = 1
 
   func handle(datagram body: RawSpan, isTyped: Bool, from link: Link) throws(ProtocolViolation) {
-    let bond = try bond(of: link)
+    guard let bond = link.host.bond else { return }
     do throws(WireError) {
       let view = try DatagramView(decoding: body, isTyped: isTyped)
       deliver(view, payload(view.payload, of: link), over: bond)

@@ -16,13 +16,15 @@ extension Engine {
       }
       return
     }
-    guard !host.links.contains(where: { !$0.isClosing }), isWanted(host) else { return }
+    guard isWanted(host) else { return }
+    if host.links.contains(where: { !$0.isClosing }) { return dialBeside(host) }
     if let again = host.dialsAgain, again > now {
       timers.set(.host(host.id), again)
       return
     }
     let addresses = byRank(addresses(of: host))
     if let dial = host.dial {
+      host.dial?.isBeside = false
       return addAddresses(dial.id, of: host, to: addresses.filter { !dial.addresses.contains($0) })
     }
     guard !addresses.isEmpty else { return }
@@ -31,7 +33,7 @@ extension Engine {
       return
     }
     let dial = DialID(rawValue: number())
-    host.dial = (dial, addresses)
+    host.dial = (dial, addresses, false)
     dials[dial] = host.id
     emit(.dial(dial, host: host.id, addresses: addresses))
   }
@@ -66,9 +68,14 @@ extension Engine {
     guard addresses != settings.addresses else { return }
     settings.addresses = addresses
     // This host is on another network, which may reach others.
-    for host in hosts.values where host.dialsAgain != nil {
-      host.dialsAgain = nil
-      ensureLink(host)
+    for host in hosts.values {
+      hurryBeside(host)
+      if host.dialsAgain != nil {
+        host.dialsAgain = nil
+        ensureLink(host)
+      } else {
+        dialBeside(host)
+      }
     }
   }
 
@@ -83,12 +90,17 @@ extension Engine {
   }
 
   func ended(_ dial: DialID, of host: RemoteHost, hasFailed: Bool) {
-    if host.dial?.id == dial { host.dial = nil }
-    if hasFailed, host.dial == nil { dialFailed(host) }
+    var isBeside = false
+    if let known = host.dial, known.id == dial {
+      isBeside = known.isBeside
+      host.dial = nil
+    }
+    if hasFailed, host.dial == nil { dialFailed(host, isBeside: isBeside) }
   }
 
   /// Schedules the next dial, with exponential backoff.
-  func dialFailed(_ host: RemoteHost) {
+  func dialFailed(_ host: RemoteHost, isBeside: Bool) {
+    if isBeside { return dialBesideFailed(host) }
     host.dialFailures += 1
     let pauseMax = host.bond?.hasBeenOpen == true ? Self.suspendedPauseMax : Self.dialPauseMax
     let pause = min(pauseMax, .milliseconds(250) * (1 << min(host.dialFailures, 6)))
@@ -110,6 +122,7 @@ extension Engine {
         timers.set(.host(host.id), again)
       }
     }
+    dialBeside(host)
     handleProbeTimer(host)
     forgetIfUnknown(host)
   }

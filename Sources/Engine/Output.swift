@@ -164,7 +164,7 @@ public enum Output {
   case stopBrowsing(for: ServiceType)
   case probe(SightingID)
   /// Open a link by the address that answers first, the best medium's best one first; answered once by `linkOpened` or
-  /// `dialFailed`. Where a link stands, the addresses are those of the one medium that is wanted beside it.
+  /// `dialFailed`. Where a link stands, the addresses are those of the media that are wanted beside it.
   case dial(DialID, host: HostID, addresses: [Address])
   /// Add these addresses to a dial in progress.
   case dialAlso(DialID, addresses: [Address])

@@ -87,4 +87,12 @@ package struct Sabotage: OptionSet, Sendable {
   package static let forgetsAnswers = Sabotage(rawValue: 1 << 39)
   /// A file that was stored before a restart is not read again.
   package static let trustsFiles = Sabotage(rawValue: 1 << 40)
+  /// A link on standby is not taken into use when the other one has gone.
+  package static let promotesNobody = Sabotage(rawValue: 1 << 41)
+  /// Any other medium counts as a better one.
+  package static let upgradesAnyhow = Sabotage(rawValue: 1 << 42)
+  /// The link in use is given up before the next one can carry anything.
+  package static let breaksBeforeMaking = Sabotage(rawValue: 1 << 43)
+  /// A silent link is given up half its silence later.
+  package static let noticesLate = Sabotage(rawValue: 1 << 44)
 }

@@ -23,6 +23,8 @@ public struct Hello: Frame {
     public static let contentTypes = Features(rawValue: 2)
     /// It reads `browseTypes`, and answers.
     public static let types = Features(rawValue: 4)
+    /// It keeps links on standby, and reads on over one link until another is in use.
+    public static let standby = Features(rawValue: 8)
   }
 
   /// A later version's addition; unknown ones are skipped.
@@ -46,6 +48,20 @@ public struct Hello: Frame {
       sink.put(bytes: value, max: Limits.extensionBytesMax)
     }
   }
+
+  /// The role of its link where it is no ordinary one: kept on standby, or taken into use from there.
+  public enum Role: UInt8, Sendable { case promoted, standby }
+
+  public var role: Role? {
+    extensions.first { $0.id == Self.roleID && $0.value.count == 1 }.flatMap { Role(rawValue: $0.value[0]) }
+  }
+
+  /// The extension of a role.
+  public static func extensions(for role: Role?) -> [Extension] {
+    role.map { [Extension(id: roleID, value: [$0.rawValue])] } ?? []
+  }
+
+  private static let roleID: UInt32 = 1
 
   @inlinable
   public init(

@@ -6,6 +6,7 @@ import Wire
 final class Pipe {
   let id: LinkID
   let ends: [TestNetwork.Host]
+  let medium: MediumID
   /// By the side that sent them.
   var flights: [[(due: Instant, bytes: [UInt8])]] = [[], []]
   /// Received bytes of an incomplete frame, where frames are filtered one by one; by the side that sent them.
@@ -13,9 +14,10 @@ final class Pipe {
   /// Sides that have closed without the other's being able to notice.
   var isLeft = [false, false]
 
-  init(id: LinkID, ends: [TestNetwork.Host]) {
+  init(id: LinkID, ends: [TestNetwork.Host], medium: MediumID = .first) {
     self.id = id
     self.ends = ends
+    self.medium = medium
   }
 
   func side(of host: TestNetwork.Host) -> Int { ends[0] === host ? 0 : 1 }
@@ -31,10 +33,15 @@ extension TestNetwork {
     }
   }
 
+  /// One medium's links between all hosts end so that everybody notices.
+  func cut(_ medium: MediumID) { for pipe in pipes where pipe.medium == medium { close(pipe) } }
+
+  func isBlocked(_ pipe: Pipe) -> Bool { down.contains(pipe.medium) || isWalled(pipe.ends[0], pipe.ends[1]) }
+
   /// A wall comes down: bytes in flight arrive, and a side that was left in silence is notified.
   func heal(_ a: Host, _ b: Host) {
     walls.remove([a.name, b.name])
-    for pipe in pipes where pipe.isLeft.contains(true) && !isWalled(pipe.ends[0], pipe.ends[1]) { close(pipe) }
+    for pipe in pipes where pipe.isLeft.contains(true) && !isBlocked(pipe) { close(pipe) }
   }
 
   func close(_ pipe: Pipe) {
@@ -47,7 +54,7 @@ extension TestNetwork {
   /// One side closes: the other gets the bytes from before, and is notified.
   func close(_ pipe: Pipe, from side: Int) {
     guard !pipe.isLeft[side] else { return }
-    if isWalled(pipe.ends[0], pipe.ends[1]) {
+    if isBlocked(pipe) {
       pipe.isLeft[side] = true
       pipe.ends[side].engine.linkClosed(pipe.id, at: now)
       return
@@ -64,7 +71,7 @@ extension TestNetwork {
     while !pipe.isLeft[side], pipe.bytes(from: side) < windowBytes {
       let bytes = filled(by: host.engine, for: pipe.id)
       if bytes.isEmpty { return }
-      pipe.flights[side].append((now + latency, bytes))
+      pipe.flights[side].append((now + (latencies[pipe.medium] ?? latency), bytes))
     }
   }
 
@@ -78,7 +85,7 @@ extension TestNetwork {
   }
 
   func canDeliver(_ pipe: Pipe, from side: Int) -> Bool {
-    !pipe.ends[1 - side].isStalled && !pipe.isLeft[1 - side] && !isWalled(pipe.ends[0], pipe.ends[1])
+    !pipe.ends[1 - side].isStalled && !pipe.isLeft[1 - side] && !isBlocked(pipe)
   }
 
   /// Delivers arrived bytes; false where there were none.

@@ -73,6 +73,9 @@ final class TestNetwork {
   var losesProbe: () -> Bool = { false }
   /// Pairs of hosts that cannot reach each other; neither is told.
   var walls: Set<Set<String>> = []
+  /// Media that carry nothing, which nobody is told; and the latency of those that have one of their own.
+  var down: Set<MediumID> = []
+  var latencies: [MediumID: Duration] = [:]
 
   // MARK: Hosts
 
@@ -81,7 +84,7 @@ final class TestNetwork {
     restoring facts: [Fact] = []
   ) throws -> Host {
     var settings = settings
-    settings.addresses = [try Address(text: name)]
+    settings.addresses = try settings.media.map { try Address($0.addressPrefix + Array(name.utf8)) }
     let key = key ?? crypto.key(named: "host " + name)
     let engine = Engine(
       host: key, incarnation: Incarnation(incarnation), settings: settings, crypto: crypto,
@@ -153,7 +156,7 @@ final class TestNetwork {
       if let rogue = rogues[link] { return rogue.closed(reason) }
       if let pipe = pipes.first(where: { $0.id == link }) { close(pipe, from: pipe.side(of: host)) }
     case .datagram(let link, let bytes):
-      guard let pipe = pipes.first(where: { $0.id == link }), !isWalled(pipe.ends[0], pipe.ends[1]) else { return }
+      guard let pipe = pipes.first(where: { $0.id == link }), !isBlocked(pipe) else { return }
       let other = pipe.ends[1 - pipe.side(of: host)]
       guard !other.isStalled else { return }
       lateDatagrams.append((other, link, bytes.bytes))
@@ -242,17 +245,21 @@ final class TestNetwork {
   }
 
   private func dial(_ dial: DialID, _ names: [String], from host: Host) {
-    let answering = names.lazy.compactMap { name in
-      self.hosts.last { $0 !== host && $0.engine.settings.addresses.contains { $0.description == name } }
+    let answering = names.lazy.compactMap { name -> (host: Host, medium: MediumID)? in
+      let medium = (try? Address(text: name)).flatMap { host.engine.medium(of: $0) } ?? .first
+      let other = self.hosts.last { $0 !== host && $0.engine.settings.addresses.contains { $0.description == name } }
+      return other.map { ($0, medium) }
     }
-    guard let other = answering.first(where: { !self.isWalled(host, $0) }) else {
-      return host.engine.dialFailed(dial, at: now)
-    }
+    guard
+      let (other, medium) = answering.first(where: { !self.isWalled(host, $0.host) && !self.down.contains($0.medium) })
+    else { return host.engine.dialFailed(dial, at: now) }
     let link = newLink()
-    pipes.append(Pipe(id: link, ends: [host, other]))
+    pipes.append(Pipe(id: link, ends: [host, other], medium: medium))
     host.engine.linkOpened(
-      link, to: other.key, exporter: exporter(of: link), dial: dial, datagramBytesMax: datagramBytesMax, at: now)
+      link, to: other.key, exporter: exporter(of: link), dial: dial, datagramBytesMax: datagramBytesMax, medium: medium,
+      at: now)
     other.engine.linkOpened(
-      link, to: host.key, exporter: exporter(of: link), dial: nil, datagramBytesMax: datagramBytesMax, at: now)
+      link, to: host.key, exporter: exporter(of: link), dial: nil, datagramBytesMax: datagramBytesMax, medium: medium,
+      at: now)
   }
 }

@@ -266,6 +266,11 @@ extension Sample {
         incarnation: Incarnation(300), bond: 0x0102_0304_0506_0708, expects: 0, ordinal: 2,
         features: .init(rawValue: 5),
         addresses: [address], extensions: [Hello.Extension(id: 7, value: [1, 2, 3])])),
+    Sample(
+      "hello-standby",
+      Hello(
+        incarnation: Incarnation(3), bond: 1, expects: 2, ordinal: 4, features: .init(rawValue: 15),
+        extensions: Hello.extensions(for: .standby))),
     Sample("hello-least", Hello(incarnation: Incarnation(0), bond: 1, expects: 0, ordinal: 0)),
     Sample(
       "hello-greatest",

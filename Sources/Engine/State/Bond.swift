@@ -9,6 +9,14 @@ final class Bond {
   /// The link in use, and whether both sides have sent their positions on it.
   var link: Link?
   var isOpen = false
+  /// The link that takes over once its `attach` has come; until then `link` stays in use, and open.
+  var next: Link?
+  /// The incarnation of the other side in which it was last open: within it, that side loses nothing.
+  var openedTo: Incarnation?
+  /// When its link was last exchanged for one of another medium.
+  var mediumChanged: Instant?
+  /// When its pairs are suspended, unless the link that was taken into use in place of a lost one is answered.
+  var suspendsAt: Instant?
   var hasBeenOpen = false
   /// Whether its pairs have been reported suspended.
   var isSuspended = false
@@ -70,6 +78,7 @@ final class Bond {
   func accept() {
     isAccepted = true
     link?.gate.open()
+    next?.gate.open()
   }
 
   func restore(_ row: BondRow) {

@@ -10,6 +10,8 @@ final class Link {
   /// 0 where it has no datagram path, or none that is proved.
   var datagramBytesMax: Int
   let opened: Instant
+  /// Since when it waits for its greeting, or for its `attach`.
+  var waitsSince: Instant
   /// The number of links that the bond had had when this one was dialled.
   var ordinal: UInt32
   var heard: Instant
@@ -20,6 +22,14 @@ final class Link {
   var isClosing = false
   /// Its bond uses a better link now, or soon.
   var isRetired = false
+  /// When it closes as a retired one: until then, unreliable messages under way still arrive.
+  var closesAt: Instant?
+  /// It is kept beside the link in use, on slow heartbeats.
+  var isStandby = false
+  /// The numbers of the bond in the last `attach` that was sent over it.
+  var attachSent: (bond: UInt64, expects: UInt64)?
+  /// Its first records may have come already, over the link that was in use before.
+  var mayRepeat = false
   var wantsToSend = false
   /// The service types that the other host browses for.
   var browses = OrderedDictionary<ServiceType, Bool>()
@@ -59,6 +69,7 @@ final class Link {
     self.datagramBytesMax = datagramBytesMax
     self.ordinal = ordinal
     opened = now
+    waitsSince = now
     heard = now
     said = now
     used = now
@@ -70,6 +81,20 @@ final class Link {
   enum PendingFrame {
     case peer(PeerID, ServiceType)
     case pong(UInt64)
+  }
+
+  var role: Hello.Role? { isStandby ? .standby : nil }
+  var heartbeatInterval: Duration { isStandby ? profile.heartbeatInterval * 2 : profile.heartbeatInterval }
+  var silenceMax: Duration { isStandby ? profile.silenceMax * 3 : profile.silenceMax }
+
+  /// Forgets what was asked and reported over it: each use of it begins anew.
+  func beginUse() {
+    browses.removeAll()
+    browsesTypes = false
+    pending = Deque()
+    rosterTypes.removeAll()
+    rosterFence = 0
+    sentAway = []
   }
 
   var isLoopback: Bool { host.isSelf }

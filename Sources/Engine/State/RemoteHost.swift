@@ -27,10 +27,13 @@ final class RemoteHost {
   /// The service types that its peers advertise, by its latest answer to `browseTypes`.
   var types: [ServiceType] = []
 
-  /// The dial in progress, and its addresses.
-  var dial: (id: DialID, addresses: [Address])?
+  /// The dial in progress; for another medium beside the link in use, or for any.
+  var dial: (id: DialID, addresses: [Address], isBeside: Bool)?
   var dialFailures = 0
   var dialsAgain: Instant?
+  /// The same for dials of another medium.
+  var besideFailures = 0
+  var dialsBeside: Instant?
   /// Unanswered probes of its records in a row, and when the next is due.
   var probesUnanswered = 0
   var probesAgain: Instant?

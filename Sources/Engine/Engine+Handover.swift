@@ -1,0 +1,178 @@
+import Wire
+
+/// Handover: how the bond of two hosts goes over from one link to another.
+///
+/// Invariant: make before break. A link that is to take over stands beside the one in use until both sides have sent
+/// their positions on it; then each side sends over the new one from where the other's position says. Records that came
+/// over the former link meanwhile are skipped when they come again, and its last unreliable messages are still taken.
+extension Engine {
+  // MARK: Roles
+
+  /// Sets the role of a link as its greeting says.
+  func takeRole(of link: Link, from hello: Hello) {
+    let isFirst = !link.hasGreeted
+    switch hello.role {
+    case .promoted:
+      link.isStandby = false
+      link.ordinal = max(link.ordinal, hello.ordinal)
+      return
+    case .standby: if isFirst, link.host.bond?.link !== link { link.isStandby = true }
+    // A host that knows no standby takes the link into use.
+    case nil: if !hello.features.contains(.standby) { link.isStandby = false }
+    }
+    if !link.isDialed { link.ordinal = hello.ordinal }
+  }
+
+  /// A link that is dialled over a worse medium than that of the link in use is for standby.
+  func isWorse(_ medium: MediumID, than used: Link?) -> Bool {
+    guard let used, used.features.contains(.standby), !sabotage.contains(.upgradesAnyhow) else { return false }
+    return profile(of: medium).rank > used.profile.rank
+  }
+
+  /// One link of a medium is enough; and where none is in use, this one is.
+  func keepOnStandby(_ link: Link, for bond: Bond) {
+    if bond.link == nil { return promote(link, for: bond) }
+    for other in bond.host.links
+    where other !== link && other.isStandby && other.hasGreeted && !other.isClosing && other.medium == link.medium {
+      close(precedes(link, other) ? other : link, .duplicate)
+    }
+  }
+
+  // MARK: Choosing
+
+  /// Both sides choose the same link: the one dialled or promoted later in the life of the bond; of two at once, the
+  /// one that the lower host dialled; of two of those, by a number that both know.
+  private func precedes(_ link: Link, _ other: Link) -> Bool {
+    if link.ordinal != other.ordinal { return link.ordinal > other.ordinal }
+    let isLower = link.isDialed == (hostID < link.host.id)
+    let isOtherLower = other.isDialed == (hostID < link.host.id)
+    return isLower != isOtherLower ? isLower : link.exporter > other.exporter
+  }
+
+  func prefer(_ link: Link, for bond: Bond) {
+    bond.linkOrdinal = max(bond.linkOrdinal, link.ordinal)
+    guard let newest = bond.next ?? bond.link else { return attach(link, to: bond) }
+    if newest === link { return attachAgain(link, to: bond) }
+    guard precedes(link, newest) else {
+      guard link === bond.link else { return close(link, .duplicate) }
+      // The other side has given it up for a moment; the next one is on its way already.
+      link.isRetired = true
+      return adopt(newest, for: bond)
+    }
+    if let next = bond.next {
+      bond.next = nil
+      close(next, .duplicate)
+    }
+    if link === bond.link { return attach(link, to: bond) }
+    if bond.isOpen, link.features.contains(.standby), !sabotage.contains(.breaksBeforeMaking) {
+      bond.next = link
+      link.mayRepeat = true
+      return sendAttach(over: link, for: bond)
+    }
+    // The old link is closed once the other is in use: a host that sees it end first would consider the bond cut.
+    bond.link?.isRetired = true
+    attach(link, to: bond)
+  }
+
+  /// The other side greets anew over the link that it has: for another bond, or because it takes the link into use
+  /// again. Where both did that at once, each has sent its `attach` already.
+  private func attachAgain(_ link: Link, to bond: Bond) {
+    let isSent = link.attachSent.map { $0 == (bond.nonce, bond.theirs) } ?? false
+    if isSent, bond.next === link || !bond.isOpen { return }
+    bond.next = nil
+    attach(link, to: bond)
+  }
+
+  // MARK: Taking over
+
+  /// Both sides have sent their positions over the next link: it is the link in use from now on.
+  func takeOver(_ link: Link, of bond: Bond) {
+    let former = bond.link
+    bond.next = nil
+    bond.link = link
+    for invitation in bond.host.asking.values { invitation.answeredOn = nil }
+    guard let former, former !== link else { return }
+    former.lossy.withBytes { link.lossy.append($0) }
+    link.lossySizes += former.lossySizes
+    former.lossy.removeAll()
+    former.lossySizes = []
+    former.beginUse()
+    let rivals = bond.host.links.filter { $0.isStandby && !$0.isClosing && $0 !== link }
+    let isUseful =
+      former.profile.rank > link.profile.rank && former.features.contains(.standby)
+      && rivals.allSatisfy { $0.profile.rank > former.profile.rank }
+    if isUseful, !sabotage.contains(.upgradesAnyhow) {
+      former.isStandby = true
+      for rival in rivals { close(rival, .duplicate) }
+    } else {
+      former.isRetired = true
+      former.closesAt = now + Self.lingerMax
+      timers.set(.link(former.id), now + Self.lingerMax)
+    }
+  }
+
+  /// The last unreliable messages of a slow medium have arrived by then.
+  private static let lingerMax: Duration = .seconds(2)
+
+  /// Whether a record came over the former link already: its first ones may, and none after one that did not.
+  func isRepeated(_ body: RawSpan, on link: Link) -> Bool {
+    var reader = Reader(body)
+    guard let head = try? RecordHead(from: &reader), let bond = link.host.bond, bond.link === link,
+      let strand = bond.incomingStrand(head.strand), head.sequence <= strand.received
+    else {
+      link.mayRepeat = false
+      return false
+    }
+    return true
+  }
+
+  // MARK: Loss
+
+  /// The link in use has gone: the next one, or the best one on standby, is used. False where there is neither.
+  func replaceLink(of bond: Bond) -> Bool {
+    bond.link = nil
+    bond.isOpen = false
+    if let next = bond.next {
+      adopt(next, for: bond)
+      return true
+    }
+    let standbys = bond.host.links.filter { $0.isStandby && $0.hasGreeted && !$0.isClosing }
+    guard let best = standbys.min(by: { $0.profile.rank < $1.profile.rank }), isWanted(bond.host), bond.theirs != 0,
+      !sabotage.contains(.promotesNobody)
+    else { return false }
+    promote(best, for: bond)
+    return true
+  }
+
+  /// Waits for the `attach` of the next link without another in use.
+  private func adopt(_ next: Link, for bond: Bond) {
+    bond.next = nil
+    bond.link = next
+    bond.isOpen = false
+    expectAnswer(bond)
+  }
+
+  /// Takes a link on standby into use: greets and attaches in one go, so that the other side may answer at once.
+  private func promote(_ link: Link, for bond: Bond) {
+    link.isStandby = false
+    // A whole interval to answer in.
+    link.heard = now
+    timers.set(.link(link.id), now + link.heartbeatInterval)
+    let last = bond.host.links.map(\.ordinal).max() ?? 0
+    link.ordinal = max(bond.linkOrdinal, last) &+ 1
+    bond.linkOrdinal = link.ordinal
+    greet(link, bond, as: .promoted)
+    attach(link, to: bond)
+    expectAnswer(bond)
+  }
+
+  /// The pairs are not suspended while the answer may be on its way.
+  private func expectAnswer(_ bond: Bond) {
+    guard bond.hasBeenOpen else { return }
+    bond.suspendsAt = now + Self.answerMax
+    timers.set(.bond(bond.host.id), min(now + Self.answerMax, bond.heard + bond.suspensionMax))
+  }
+
+  /// A round trip of a slow radio.
+  private static let answerMax: Duration = .seconds(1)
+}
