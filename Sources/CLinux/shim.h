@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>

@@ -28,7 +28,12 @@ extension Descriptor {
     let flags = CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     guard let number = try systemUnlessBlocked("accept", { accept4(self.number, nil, nil, flags) }) else { return nil }
     let socket = Descriptor(owning: number)
-    try socket.set(CInt(IPPROTO_TCP), TCP_NODELAY, "TCP_NODELAY")
+    do throws(SystemError) {
+      try socket.set(CInt(IPPROTO_TCP), TCP_NODELAY, "TCP_NODELAY")
+    } catch {
+      // A local socket never delays.
+      if error.code != EOPNOTSUPP { throw error }
+    }
     return socket
   }
 
@@ -53,9 +58,15 @@ extension Descriptor {
   }
 
   /// Limits the bytes in the kernel that are not on the wire: beyond them the socket takes no more, and it is writable
-  /// again under half of them. Later bytes then never wait behind a whole send buffer.
+  /// again under half of them. Later bytes then never wait behind a whole send buffer. Of a local socket they are all
+  /// that the other end has not read.
   public func limitUnsent(to bytesMax: Int) throws(SystemError) {
-    try set(CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, "TCP_NOTSENT_LOWAT", to: CInt(bytesMax))
+    do throws(SystemError) {
+      try set(CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, "TCP_NOTSENT_LOWAT", to: CInt(bytesMax))
+    } catch {
+      if error.code != EOPNOTSUPP { throw error }
+      try set(SOL_SOCKET, SO_SNDBUF, "SO_SNDBUF", to: CInt(bytesMax))
+    }
   }
 
   /// Sends small writes at once (`TCP_NODELAY`), like an accepted socket.

@@ -127,7 +127,9 @@ struct Following {
 }
 
 extension LabHost {
-  func gate(_ arguments: String...) async throws -> Gate {
+  func gate(_ arguments: String...) async throws -> Gate { try await gate(arguments) }
+
+  func gate(_ arguments: [String]) async throws -> Gate {
     try await Gate(self, try vicinity(["serve", "--show-code"] + arguments))
   }
 

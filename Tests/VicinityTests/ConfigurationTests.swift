@@ -60,6 +60,7 @@ import Testing
     case .address: "10.0.0.5:7777"
     case .text, .file, .folder: "something"
     case .pair: "a=b"
+    case .medium: "lan"
     case .form(.hostName): "stage.example"
     case .form(.origin): "https://stage.example:8443"
     case .form(.addresses): "10.0.0.0/8"

@@ -78,6 +78,8 @@ extension Core {
       publishEvent(
         "discoveryUnavailable", about: "/v1/gateway", .gateway,
         [.init("cause", .text(cause)), .init("cure", .text(cure))])
+    // The gateway's log has it.
+    case .mediumUnavailable: break
     case .discoveryAvailable:
       discoveryError = nil
       publishEvent("discoveryAvailable", about: "/v1/gateway", .gateway)

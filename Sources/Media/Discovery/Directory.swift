@@ -54,4 +54,10 @@ public struct Trouble: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   public var description: String { "\(cause) \(cure)" }
+
+  /// As one sentence, without its full stops.
+  public var sentence: String {
+    let parts = [cause, cure].map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
+    return "\(parts[0]): \(parts[1].prefix(1).lowercased())\(parts[1].dropFirst())"
+  }
 }

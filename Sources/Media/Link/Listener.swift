@@ -1,7 +1,7 @@
 internal import Glibc
 public import Reactor
 
-/// Accepts TCP connections on a reactor until it is closed.
+/// Accepts connections on a reactor until it is closed.
 public final class Listener {
   /// Enough to drain a burst, few enough that open connections have their turn.
   private static let connectionsPerTurnMax = 64
@@ -9,11 +9,15 @@ public final class Listener {
   /// nothing.
   private static let restTime: Duration = .milliseconds(100)
 
-  /// The listening address, with the actual port.
-  public let address: SocketAddress
+  /// The listening address, with the actual port. A local socket has none.
+  public var address: SocketAddress {
+    guard let bound else { preconditionFailure("a local socket has no address of the internet") }
+    return bound
+  }
   /// Why the last connection could not be accepted, for the doctor.
   public private(set) var lastError: SystemError?
 
+  private let bound: SocketAddress?
   private let reactor: Reactor
   private let accepted: (consuming Descriptor) -> Void
   private var socket: Descriptor?
@@ -30,14 +34,28 @@ public final class Listener {
   }
 
   /// Takes over a listening socket.
-  public init(
+  public convenience init(
     taking socket: consuming Descriptor, paused: Bool = false, on reactor: Reactor,
     accepted: @escaping (consuming Descriptor) -> Void
   ) throws(SystemError) {
     guard let address = try socket.localAddress() else {
       throw SystemError("listen at what is no address of the internet", code: EAFNOSUPPORT)
     }
-    self.address = address
+    try self.init(socket, address, paused: paused, on: reactor, accepted: accepted)
+  }
+
+  /// Takes over a local socket that listens.
+  convenience init(
+    takingLocal socket: consuming Descriptor, on reactor: Reactor, accepted: @escaping (consuming Descriptor) -> Void
+  ) throws(SystemError) {
+    try self.init(socket, nil, paused: false, on: reactor, accepted: accepted)
+  }
+
+  private init(
+    _ socket: consuming Descriptor, _ address: SocketAddress?, paused: Bool, on reactor: Reactor,
+    accepted: @escaping (consuming Descriptor) -> Void
+  ) throws(SystemError) {
+    bound = address
     self.reactor = reactor
     self.accepted = accepted
     isPaused = paused

@@ -20,7 +20,7 @@ public protocol SecureLinkOwner: AnyObject {
   func closed(_ link: SecureLink, because end: LinkEnd)
 }
 
-/// An authenticated, encrypted pipe between two hosts over one TCP connection.
+/// An authenticated, encrypted pipe between two hosts over one connected socket, of TCP or of another medium.
 ///
 /// It belongs to its reactor's thread. From its making until `closed`, it keeps itself and its owner alive.
 public final class SecureLink: @unchecked Sendable {
@@ -53,7 +53,7 @@ public final class SecureLink: @unchecked Sendable {
 
   public let reactor: Reactor
   public let isDialed: Bool
-  /// The address of the other end; nil for one that left before it could be asked.
+  /// The address of the other end; nil where it is not one of the internet, or left before it could be asked.
   public let remoteAddress: SocketAddress?
   private let limits: Limits
   private var owner: (any SecureLinkOwner)?
@@ -80,6 +80,14 @@ public final class SecureLink: @unchecked Sendable {
   ) throws(SystemError) -> SecureLink {
     let socket = try Descriptor.connecting(to: address)
     return try SecureLink(.client, socket, address, context, host, on: reactor, limits: limits, owner: owner)
+  }
+
+  /// Takes a socket that is connected already, by a medium of whatever kind.
+  static func connect(
+    over socket: consuming Descriptor, _ context: LinkContext, resuming host: HostID, on reactor: Reactor,
+    owner: any SecureLinkOwner
+  ) throws(SystemError) -> SecureLink {
+    try SecureLink(.client, socket, nil, context, host, on: reactor, limits: Limits(), owner: owner)
   }
 
   public static func accept(
@@ -126,6 +134,11 @@ public final class SecureLink: @unchecked Sendable {
   /// Evicts a link that is not open yet, in favour of others.
   func makeRoom() {
     if state == .connecting || state == .shakingHands { finish(.crowdedOut) }
+  }
+
+  /// Ends an open link at once, without a bye: its medium is gone.
+  func cut() {
+    reactor.soon { [self] in finish(.cut) }
   }
 
   /// Later events go to another owner.

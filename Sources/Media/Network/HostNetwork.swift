@@ -42,10 +42,15 @@ public final class HostNetwork {
 
   public enum MediumOptions: Sendable {
     case lan(LAN.Options)
+    /// The path of a shared folder.
+    case folder(String)
   }
 
   public enum Condition: Sendable {
+    /// Of the only medium, or of the last one that worked.
     case discoveryUnavailable(Trouble)
+    /// Others work.
+    case mediumUnavailable(Trouble)
     case discoveryAvailable
     case addresses([SocketAddress])
   }
@@ -97,6 +102,9 @@ public final class HostNetwork {
         options, looksForTwin: looksForTwin, host: host, at: hostPort, context, on: reactor, owner: self)
       self.lan = lan
       media.append(lan)
+    case .folder(let path):
+      // On one machine, and without losses: better than any network.
+      media.insert(try FolderMedium(path, host: host, context, on: reactor, owner: self), at: 0)
     }
   }
 
@@ -104,6 +112,9 @@ public final class HostNetwork {
   public static func expectFree(port: UInt16, at listened: [SocketAddress] = []) throws(SystemError) {
     try HostPort.expectFree(port, at: listened)
   }
+
+  /// Throws where no host could meet others in the shared folder.
+  public static func expectUsable(folder path: String) throws(Trouble) { try FolderMedium.check(path) }
 
   public var linkCount: Int { links.count }
 
@@ -314,6 +325,10 @@ extension HostNetwork: MediumOwner {
   }
 
   func linkOwner(over medium: any Medium) -> any SecureLinkOwner { link(over: medium, answering: nil) }
+
+  func cut(over medium: any Medium) {
+    for link in links.values where link.medium === medium { link.link?.cut() }
+  }
 
   func addressesChanged(of medium: any Medium) { updateAddresses() }
 

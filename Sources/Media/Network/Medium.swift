@@ -52,6 +52,8 @@ protocol MediumOwner: AnyObject {
   func suspectsTwin(at address: Address, by medium: any Medium)
   /// The owner of a link that comes in.
   func linkOwner(over medium: any Medium) -> any SecureLinkOwner
+  /// The medium is gone: its links end at once.
+  func cut(over medium: any Medium)
   func addressesChanged(of medium: any Medium)
   /// Nil for a medium that works.
   func outageChanged(to trouble: Trouble?, of medium: any Medium)

@@ -18,6 +18,8 @@ package struct Finding: Hashable, Sendable {
     case multicast
     case port
     case firewall
+    /// A folder in which hosts meet.
+    case folder
     case isolation
     case key
     /// The database and files of a running gateway.

@@ -58,6 +58,7 @@ extension Host {
     do {
       let keys = try KeyStore(options.keys)
       let (places, port) = try options.listened
+      _ = try options.mediumOptions
       if options.sockets.isEmpty, port != 0 {
         do throws(SystemError) {
           try HostNetwork.expectFree(port: port, at: places)

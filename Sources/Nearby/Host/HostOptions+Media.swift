@@ -10,8 +10,29 @@ extension HostOptions {
       network.sockets = sockets
       network.looksForTwin = looksForTwin
       network.awaitsAcceptor = awaitsAcceptor
-      network.media = [.lan(try lan)]
+      network.media = try mediumOptions
       return network
+    }
+  }
+
+  /// A folder that is unfit throws here, before anything is begun; one that goes later is waited for.
+  var mediumOptions: [HostNetwork.MediumOptions] {
+    get throws(NearbyError) {
+      var known: Set<HostMedium> = []
+      var options: [HostNetwork.MediumOptions] = []
+      for medium in media where known.insert(medium).inserted {
+        switch medium {
+        case .lan: options.append(.lan(try lan))
+        case .folder(let path):
+          do throws(Trouble) {
+            try HostNetwork.expectUsable(folder: path)
+          } catch {
+            throw NearbyError(.unavailable, error.sentence)
+          }
+          options.append(.folder(path))
+        }
+      }
+      return options
     }
   }
 
@@ -65,6 +86,7 @@ extension Condition {
     self =
       switch condition {
       case .discoveryUnavailable(let trouble): .discoveryUnavailable(cause: trouble.cause, cure: trouble.cure)
+      case .mediumUnavailable(let trouble): .mediumUnavailable(cause: trouble.cause, cure: trouble.cure)
       case .discoveryAvailable: .discoveryAvailable
       case .addresses(let addresses): .addresses(addresses.map(\.description))
       }

@@ -4,6 +4,9 @@ public struct HostOptions: Sendable {
   public var keys = KeyStorage.standard
   /// The store of its sessions, to resume them after a crash or a power cut.
   public var store = HostStorage.none
+  /// The media over which it meets other hosts; a gateway has its port for clients in any case.
+  public var media = [HostMedium.lan]
+  /// How others are found on the local network.
   public var discovery = DiscoveryMethod.avahi
   /// The port of its links; 0 takes a free one.
   public var port: UInt16 = 0
@@ -50,6 +53,29 @@ public enum HostStorage: Hashable, Sendable {
   case file(String)
 }
 
+/// A medium over which hosts find each other and are connected.
+public enum HostMedium: Hashable, Sendable {
+  /// The local network, as `HostOptions.discovery` says.
+  case lan
+  /// A folder that programs of this machine share, in one or more containers or of several users. Whoever may write to
+  /// it takes part: the user alone, or its group too. A folder that everybody may write to is refused.
+  case folder(String)
+
+  /// Reads `lan` or `folder:PATH`.
+  public init?(_ text: String) {
+    let folder = text.hasPrefix(Self.folderHead) ? text.dropFirst(Self.folderHead.count) : ""
+    if text == "lan" {
+      self = .lan
+    } else if !folder.isEmpty, !folder.utf8.contains(0) {
+      self = .folder(String(folder))
+    } else {
+      return nil
+    }
+  }
+
+  private static let folderHead = "folder:"
+}
+
 public enum DiscoveryMethod: Hashable, Sendable {
   /// Multicast DNS, by the Avahi daemon of this machine.
   case avahi
@@ -62,6 +88,8 @@ public enum Condition: Hashable, Sendable {
   /// Peers are not found and do not find this one: the cause, and a remedy. A failure of a single advertiser or browser
   /// is its own `state`.
   case discoveryUnavailable(cause: String, cure: String)
+  /// The same over one of several media, while another one works.
+  case mediumUnavailable(cause: String, cure: String)
   case discoveryAvailable
   case addresses([String])
   /// Changes cannot be stored, so that much of the work waits: the cause, and a remedy. It is tried again and again.

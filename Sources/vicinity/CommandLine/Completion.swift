@@ -32,6 +32,7 @@ struct Completion {
   private func bash() -> [String] {
     let files = syntax.options.filter { if case .file = $0.value { true } else { false } }.map { "--\($0.name)" }
     let folders = syntax.options.filter { if case .folder = $0.value { true } else { false } }.map { "--\($0.name)" }
+    let media = syntax.options.filter { $0.value == .medium }.map { "--\($0.name)" }
     let others = syntax.options.filter { isFree($0.value) }.map { "--\($0.name)" }
     var lines = [
       "# Completion of vicinity for bash: source <(vicinity completion bash)",
@@ -57,6 +58,8 @@ struct Completion {
         + "mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;;",
       "    \(folders.joined(separator: "|"))) compopt -o filenames 2>/dev/null; "
         + "mapfile -t COMPREPLY < <(compgen -d -- \"$current\"); return ;;",
+      "    \(media.joined(separator: "|"))) compopt -o nospace 2>/dev/null; "
+        + "mapfile -t COMPREPLY < <(compgen -W 'lan folder:' -- \"$current\"); return ;;",
       "    \(others.joined(separator: "|"))) return ;;",
       "  esac",
       "  local words",
@@ -79,7 +82,7 @@ struct Completion {
   private func isFree(_ value: OptionSyntax.Value) -> Bool {
     switch value {
     case .text, .number, .duration, .address, .pair, .form: true
-    case .none, .choice, .file, .folder: false
+    case .none, .choice, .file, .folder, .medium: false
     }
   }
 
@@ -124,6 +127,7 @@ struct Completion {
     case .choice(let choices): return "'\(head)=[\(summary)]:\(option.name):(\(choices.joined(separator: " ")))'"
     case .file: return "'\(head)=[\(summary)]:file:_files'"
     case .folder: return "'\(head)=[\(summary)]:folder:_files -/'"
+    case .medium: return "'\(head)=[\(summary)]:medium:(lan folder\\:)'"
     case .text, .number, .duration, .address, .pair, .form: return "'\(head)=[\(summary)]:\(option.name): '"
     }
   }
@@ -157,6 +161,7 @@ struct Completion {
       case .choice(let choices): " -x -a '\(choices.joined(separator: " "))'"
       case .file: " -r -F"
       case .folder: " -x -a '(__fish_complete_directories)'"
+      case .medium: " -x -a 'lan folder:'"
       case .text, .number, .duration, .address, .pair, .form: " -x"
       }
     return "complete -c vicinity \(condition) -l \(option.name)\(value) -d '\(quoted(option.explanation, fish: true))'"

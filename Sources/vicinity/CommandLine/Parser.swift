@@ -1,4 +1,5 @@
 internal import Gateway
+internal import Nearby
 
 /// A parser of command lines.
 struct Parser {
@@ -254,6 +255,9 @@ extension OptionSyntax {
       }
       if port != nil, port != 0, value.first != ":" { return nil }
       return "\(takes) \(shown)."
+    case .medium:
+      if HostMedium(value) == nil { return "takes lan or folder:PATH, not \(shown)." }
+      return others.contains(value) ? "is \(shown) twice; leave one out." : nil
     case .form(let form):
       return form.has(value) ? nil : "takes \(form.description), not \(shown)."
     case .pair:

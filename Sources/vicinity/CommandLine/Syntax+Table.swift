@@ -197,11 +197,12 @@ extension Syntax {
     options: host(timeout: "how long to listen for others (3)") + output,
     text: [
       "Tries what discovery and connections need: the discovery daemon and D-Bus, interfaces and addresses, multicast, "
-        + "the port, the firewall, the access point, the key. Each finding says how it stands and, where it is not well, the cure. "
+        + "the port, the firewall, the access point, shared folders, the key. Each finding says how it stands and, where it is not well, the cure. "
         + "Some rules can be read by root only."
     ],
     examples: [
       .init(line: "vicinity doctor", says: "look at everything"),
+      .init(line: "vicinity doctor --medium folder:/srv/meet", says: "whether hosts can meet in that folder"),
       .init(line: "sudo vicinity doctor --port 7777", says: "the firewall's rules too, for links at this port"),
     ], synonyms: ["status", "check", "diagnose", "test", "debug"])
 
@@ -293,8 +294,13 @@ extension Syntax {
         summary: "where this host keeps who it is; 'ephemeral': nowhere (the user's data folder)", group: .host,
         isInEnvironment: true),
       .init(
+        name: "medium", value: .medium,
+        summary: "how hosts meet: on the local network, or in a folder that programs of this machine share (lan)",
+        group: .host, isRepeatable: true, isInEnvironment: true),
+      .init(
         name: "discovery", value: .choice(["avahi", "static", "none"]),
-        summary: "how others are found: by the Avahi daemon, at --at only, or not at all (avahi)", group: .host,
+        summary: "how others are found on the network: by the Avahi daemon, at --at only, or not at all (avahi)",
+        group: .host,
         isInEnvironment: true),
       .init(
         name: "at", value: .address, summary: "where another host is; goes with --discovery static", group: .host,

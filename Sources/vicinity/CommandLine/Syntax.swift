@@ -90,6 +90,8 @@ struct OptionSyntax: Sendable {
     /// A host and a port.
     case address
     case pair
+    /// A kind of medium, and where it is.
+    case medium
     /// A value that the gateway can validate.
     case form(GatewayOptions.Form)
   }
@@ -132,6 +134,7 @@ struct OptionSyntax: Sendable {
     case .choice(let choices): choices.joined(separator: "|")
     case .address: "ADDRESS"
     case .pair: "KEY=VALUE"
+    case .medium: "lan|folder:PATH"
     case .form(let form):
       switch form {
       case .hostName: "NAME"

@@ -13,6 +13,13 @@ enum DoctorCommand {
       for finding in findings { await context.printer.report(.finding(finding, columns: columns)) }
       all += findings
     }
+    let media = try context.hostOptions().media
+    await tell(FolderCheck.findings(media))
+    guard media.contains(.lan) else {
+      await tell(try await HostCheck.findings(context, for: time))
+      await context.printer.report(.diagnosis(all))
+      return all.contains { $0.state == .bad } ? .failed : .done
+    }
     let interfaces = CheckedInterface.all()
     let bus = await BusReport.gather()
     await tell(DaemonCheck.findings(interfaces, bus))

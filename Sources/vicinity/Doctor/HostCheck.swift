@@ -9,6 +9,10 @@ enum HostCheck {
     // Another check tests whether the requested port is free.
     options.port = 0
     options.looksForTwin = true
+    // Another check looks at each folder.
+    let media = options.media.filter { FolderCheck.trouble(with: $0) == nil }
+    if media.isEmpty { return [] }
+    options.media = media
     do throws(NearbyError) {
       let findings = try await check(options, context, for: time)
       if findings.contains(where: { $0.check == .key }) { return findings }
@@ -80,7 +84,8 @@ enum HostCheck {
 
   private static func finding(_ condition: Condition) -> Finding? {
     switch condition {
-    case .discoveryUnavailable(let cause, let cure): Finding(.discovery, .bad, cause, cure: cure)
+    case .discoveryUnavailable(let cause, let cure), .mediumUnavailable(let cause, let cure):
+      Finding(.discovery, .bad, cause, cure: cure)
     case .conflict(let id):
       Finding(
         .key, .bad, "The key of this host (\(id)) is in use on another one as well: the two take each other's place.",

@@ -58,6 +58,9 @@ enum Conditions {
       case .discoveryUnavailable(let cause, let cure):
         isBlind = true
         await report(.warning("Nobody nearby is found, and nobody finds this host. \(cause)", cure: cure))
+      case .mediumUnavailable(let cause, let cure):
+        isBlind = true
+        await report(.warning("Nobody is found over one of the media. \(cause)", cure: cure))
       case .discoveryAvailable:
         // At the start it is no news.
         guard isBlind else { continue }

@@ -19,6 +19,14 @@ struct Context: Sendable {
     options.store = store
     options.port = UInt16(invocation.number("port") ?? 0)
     options.pollsBusily = invocation.text("busy-poll") != "off"
+    let media = invocation.texts("medium").compactMap { HostMedium($0) }.map(FileSystem.expanded)
+    if !media.isEmpty { options.media = media }
+    if !options.media.contains(.lan),
+      let other = ["at", "discovery", "port"].first(where: { invocation.sources[$0] == .commandLine }),
+      invocation.command.name != "serve"
+    {
+      throw UsageError("--\(other) is of the local network: add --medium lan, or leave it out.")
+    }
     let addresses = invocation.texts("at")
     let discovery = invocation.text("discovery") ?? (addresses.isEmpty ? "avahi" : "static")
     if discovery != "static", !addresses.isEmpty {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Nearby
 
 /// The program's own queries of the file system.
 enum FileSystem {
@@ -43,6 +44,12 @@ enum FileSystem {
     guard let here = getcwd(nil, 0) else { return path }
     defer { free(here) }
     return "\(String(cString: here))/\(path)"
+  }
+
+  /// The medium, with its folder's path expanded.
+  static func expanded(_ medium: HostMedium) -> HostMedium {
+    guard case .folder(let path) = medium else { return medium }
+    return .folder(expandedAbsolute(path))
   }
 
   /// Expands `~` as a shell does.

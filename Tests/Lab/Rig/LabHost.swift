@@ -8,6 +8,8 @@ internal import Glibc
 final class LabHost {
   /// Where the disk is seen inside; it is the home of every program.
   static let home = "/run/home"
+  /// A folder that all hosts of a rig have, as containers of one machine may.
+  static let shared = "/run/shared"
 
   let number: Int
   unowned let rig: Rig
@@ -82,8 +84,9 @@ final class LabHost {
     hostname "$1"
     cd "$2"
     mount -t tmpfs -o mode=755 tmpfs /run
-    mkdir -p /run/dbus /run/avahi-daemon /run/tmp \(home)
+    mkdir -p /run/dbus /run/avahi-daemon /run/tmp \(home) \(shared)
     mount --no-canonicalize --bind . \(home)
+    mount --no-canonicalize --bind ../shared \(shared)
     mount -t proc proc /proc || :
     mount -t sysfs sysfs /sys || :
     printf '%s' "$3" >/run/bus.conf
@@ -112,6 +115,11 @@ final class LabHost {
   /// Runs a program to its end, which must be a good one; gives what it wrote.
   @discardableResult
   func run(_ command: String..., within time: Duration = .seconds(10)) async throws -> String {
+    try await run(command, within: time)
+  }
+
+  @discardableResult
+  func run(_ command: [String], within time: Duration = .seconds(10)) async throws -> String {
     let program = try start(command)
     guard try await program.ended(within: time) == .exited(0) else {
       throw LabError("'\(command.joined(separator: " "))' on \(name) failed:\n\(program.log())")
@@ -222,7 +230,7 @@ final class LabHost {
     } else {
       try await boot()
     }
-    try await run("find", Self.home, "-mindepth", "1", "-delete")
+    try await run("find", Self.home, Self.shared, "-mindepth", "1", "-delete")
     programs = []
   }
 

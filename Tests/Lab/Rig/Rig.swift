@@ -27,7 +27,7 @@ final class Rig {
       "switch",
       Namespaces.opening(
         [.network, .mount, .process], isOutermost: true,
-        script: "mount -t tmpfs -o mode=755 tmpfs /run\nmkdir \(disks)", []))
+        script: "mount -t tmpfs -o mode=755 tmpfs /run\nmkdir \(disks) \(disks)/shared", []))
     let rig = Rig(shell, try await outermostNamespaces(of: shell))
     do {
       try await rig.addNetwork()
