@@ -1,3 +1,4 @@
+internal import Engine
 internal import Reactor
 internal import Wire
 
@@ -6,9 +7,10 @@ internal import Wire
 ///
 /// It belongs to its reactor's thread.
 final class FolderMedium: Medium {
-  /// How the address of any folder begins.
+  /// The beginning of each address.
   static let scheme = "folder:"
 
+  let id: MediumID
   private let reactor: Reactor
   private let host: HostID
   private let context: LinkContext
@@ -30,8 +32,9 @@ final class FolderMedium: Medium {
   private var lastTicket: UInt64 = 0
 
   init(
-    _ path: String, host: HostID, _ context: LinkContext, on reactor: Reactor, owner: any MediumOwner
+    _ path: String, as id: MediumID, host: HostID, _ context: LinkContext, on reactor: Reactor, owner: any MediumOwner
   ) throws(SystemError) {
+    self.id = id
     self.reactor = reactor
     self.host = host
     self.context = context

@@ -16,10 +16,10 @@ final class FolderWorker {
   /// Changed names that are looked at in one turn, and the pause after it.
   private static let namesPerTurnMax = 64
   private static let pause: Duration = .milliseconds(20)
-  /// With more events than this in the queue, no name is looked at.
+  /// The number of queued events from which on no name is looked at.
   private static let waitingMax = 256
   private static let retryInterval: Duration = .seconds(1)
-  /// How often the path is checked, and without notifications the names.
+  /// The interval of checks of the path, and without notifications of the names.
   private static let watchedInterval: Duration = .seconds(5)
   private static let unwatchedInterval: Duration = .seconds(1)
   /// A draft that has no lock may be a moment old, and its writer about to lock it.
@@ -88,7 +88,7 @@ final class FolderWorker {
 
   private func begin() throws(SystemError) {
     guard let place else { return }
-    // Where there is no room for one more watch, the names are read again and again.
+    // If there is no room for one more watch, the names are read again and again.
     watch = try? FolderWatch(place.folder, on: reactor) { [unowned self] in changed($0) }
     let draft = try writeDraft(in: place)
     // One may be left in a folder that has come back.

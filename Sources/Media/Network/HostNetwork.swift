@@ -44,12 +44,20 @@ public final class HostNetwork {
     case lan(LAN.Options)
     /// The path of a shared folder.
     case folder(String)
+
+    /// The parameters of its kind, for the engine.
+    public var profile: MediumProfile {
+      switch self {
+      case .lan: .lan
+      case .folder: .folder
+      }
+    }
   }
 
   public enum Condition: Sendable {
-    /// Of the only medium, or of the last one that worked.
+    /// No medium works.
     case discoveryUnavailable(Trouble)
-    /// Others work.
+    /// One of several does not work.
     case mediumUnavailable(Trouble)
     case discoveryAvailable
     case addresses([SocketAddress])
@@ -62,7 +70,7 @@ public final class HostNetwork {
   /// Nil for a host that is reached by other ways alone.
   private var hostPort: HostPort?
   private var lan: LAN?
-  /// The best first.
+  /// The best first. An ID is the place among the options.
   private var media: [any Medium] = []
   private var outages = Outages()
   private var links: [LinkID: NetworkLink] = [:]
@@ -88,23 +96,25 @@ public final class HostNetwork {
         options, withDatagrams: hasLAN, on: reactor, addressesChanged: { [unowned self] in portMoved() }
       ) { [unowned self] in takeLink($0) }
     }
-    for medium in options.media { try add(medium, context, looksForTwin: options.looksForTwin) }
+    for (number, medium) in options.media.enumerated() {
+      try add(medium, as: MediumID(rawValue: number), context, looksForTwin: options.looksForTwin)
+    }
     reactor.soon { [weak self] in self?.updateAddresses() }
   }
 
   private func add(
-    _ options: MediumOptions, _ context: LinkContext, looksForTwin: Bool
+    _ options: MediumOptions, as id: MediumID, _ context: LinkContext, looksForTwin: Bool
   ) throws(SystemError) {
     switch options {
     case .lan(let options):
       guard lan == nil, let hostPort else { return }
       let lan = try LAN(
-        options, looksForTwin: looksForTwin, host: host, at: hostPort, context, on: reactor, owner: self)
+        options, as: id, looksForTwin: looksForTwin, host: host, at: hostPort, context, on: reactor, owner: self)
       self.lan = lan
       media.append(lan)
     case .folder(let path):
       // On one machine, and without losses: better than any network.
-      media.insert(try FolderMedium(path, host: host, context, on: reactor, owner: self), at: 0)
+      media.insert(try FolderMedium(path, as: id, host: host, context, on: reactor, owner: self), at: 0)
     }
   }
 
@@ -260,7 +270,7 @@ public final class HostNetwork {
       })
   }
 
-  /// By medium, the best first; an address of none is dropped.
+  /// Sorts them by medium, the best first; an address of none is dropped.
   private func split(_ addresses: [Address]) -> [NetworkDial.Part] {
     media.compactMap { medium in
       let owned = addresses.filter(medium.owns)
@@ -279,7 +289,10 @@ public final class HostNetwork {
     guard !isStopping, let secure = link.link else { return link.link?.close() ?? () }
     links[link.id] = link
     link.path = link.medium.datagrams(of: secure, for: link)
-    driver?.call { $0.linkOpened(link.id, to: key, exporter: exporter, dial: link.dial, datagramBytesMax: 0, at: $1) }
+    driver?.call {
+      $0.linkOpened(
+        link.id, to: key, exporter: exporter, dial: link.dial, datagramBytesMax: 0, medium: link.medium.id, at: $1)
+    }
   }
 
   func closed(_ id: LinkID) {
@@ -299,10 +312,12 @@ extension HostNetwork: MediumOwner {
     driver?.call { engine, now in
       switch announcement {
       case .peer(let peer, let host, let name, let info):
-        let seen = Sighting(peer: peer, host: host, type: type, name: name, info: info, addresses: addresses)
+        let seen = Sighting(
+          peer: peer, host: host, type: type, name: name, info: info, addresses: addresses,
+          medium: medium.id)
         engine.sighted(sighting, seen, at: now)
       case .roster(let host):
-        engine.sightedRoster(sighting, of: host, type: type, addresses: addresses, at: now)
+        engine.sightedRoster(sighting, of: host, type: type, addresses: addresses, medium: medium.id, at: now)
       }
     }
   }

@@ -91,7 +91,7 @@ final class HostPort {
     _ = try Descriptor.datagrams(at: place)
   }
 
-  /// Where no datagram socket was given, one is opened here.
+  /// Opens a datagram socket if none was given.
   private func take(_ sockets: [CInt], _ withDatagrams: Bool) throws(SystemError) {
     var bound: [CInt] = []
     for number in sockets {

@@ -13,6 +13,7 @@ public final class LAN: Medium {
     public init() {}
   }
 
+  let id: MediumID
   private let reactor: Reactor
   private let host: HostID
   private let port: HostPort
@@ -24,15 +25,16 @@ public final class LAN: Medium {
   private var datagrams: DatagramPort?
   private var directory: (any Directory)?
   private var status: DirectoryStatus
-  /// Where to probe the host of a record.
+  /// The addresses at which to probe the host of a record.
   private var places: [SeenID: (host: HostID, addresses: [SocketAddress])] = [:]
   /// Whether records of hosts are browsed in any case.
   private var isBrowsingForTwin = false
 
   init(
-    _ options: Options, looksForTwin: Bool, host: HostID, at port: HostPort, _ context: LinkContext,
+    _ options: Options, as id: MediumID, looksForTwin: Bool, host: HostID, at port: HostPort, _ context: LinkContext,
     on reactor: Reactor, owner: any MediumOwner
   ) throws(SystemError) {
+    self.id = id
     self.reactor = reactor
     self.host = host
     self.port = port
@@ -120,7 +122,7 @@ public final class LAN: Medium {
     guard let announcement = try? Announcement(txt: record.txt) else { return remove(id) }
     guard announcement.host != host else {
       remove(id)
-      // Of this host itself, or of another one with its key: a host does not answer its own questions.
+      // This host itself, or another one with its key: a host does not answer its own questions.
       datagrams?.probe(host, at: record.addresses, tag: Self.twinTag)
       return
     }

@@ -1,3 +1,4 @@
+internal import Engine
 internal import Reactor
 internal import Wire
 
@@ -5,6 +6,8 @@ internal import Wire
 ///
 /// It belongs to its reactor's thread. What it reports comes on the loop, and never from within a call of it.
 protocol Medium: AnyObject {
+  /// Its number for the engine.
+  var id: MediumID { get }
   /// Whether the address is one of this medium.
   func owns(_ address: Address) -> Bool
   /// The addresses of this host for others, the best first.

@@ -12,7 +12,7 @@ final class NetworkDial {
     var addresses: [Address]
   }
 
-  /// How long a medium is alone before the next one joins it.
+  /// The time for which a medium is alone before the next one joins it.
   static let alone: Duration = .seconds(1)
 
   private let reactor: Reactor

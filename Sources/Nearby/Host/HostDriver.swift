@@ -82,14 +82,15 @@ final class HostDriver: EngineDriver {
     disk = try Disk()
     web = options.fetching
     crypto = OpenSSLCrypto(keys: [keys.hostKey])
+    let options = try options.network
     var settings = Settings()
+    settings.media = options.media.map(\.profile)
     settings.isDurable = store != nil
     settings.resourceWindowBytes = Self.resourceWindowBytes
     engine = Engine(
       host: keys.hostKey.publicKey, incarnation: keys.incarnation, settings: settings, crypto: crypto,
       seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), restoring: store?.facts ?? [], at: Self.now)
     try addRestoredPeers()
-    let options = try options.network
     do throws(SystemError) {
       network = try HostNetwork(key: keys.hostKey, options, on: reactor, driver: self)
     } catch {

@@ -20,7 +20,7 @@ extension HostOptions {
     get throws(NearbyError) {
       var known: Set<HostMedium> = []
       var options: [HostNetwork.MediumOptions] = []
-      for medium in media where known.insert(medium).inserted {
+      for medium in media.isEmpty ? [.lan] : media where known.insert(medium).inserted {
         switch medium {
         case .lan: options.append(.lan(try lan))
         case .folder(let path):
