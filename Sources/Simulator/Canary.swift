@@ -53,6 +53,10 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "asksAgain", sabotage: .asksAgain, scenarios: [.refusals]),
     Canary(name: "forgetsAnswers", sabotage: .forgetsAnswers, scenarios: [.refusals]),
     Canary(name: "hidesFailures", sabotage: .hidesFailures, scenarios: [.answers, .refusals]),
+    Canary(name: "promotesNobody", sabotage: .promotesNobody, scenarios: [.walkAway, .media]),
+    Canary(name: "upgradesAnyhow", sabotage: .upgradesAnyhow, scenarios: [.flapping, .media]),
+    Canary(name: "noticesLate", sabotage: .noticesLate, scenarios: [.walkAway]),
+    Canary(name: "breaksBeforeMaking", sabotage: .breaksBeforeMaking, scenarios: [.walkAway]),
     Canary(name: "probesAtLeisure", sabotage: .probesAtLeisure, scenarios: [.discovery, .churn]),
   ]
 

@@ -62,7 +62,8 @@ extension Model {
     let count = plan.hosts.count
     for from in 0..<count {
       for to in 0..<count where from != to {
-        let isSilent = !isHostUp[from] && !isMalicious[from] || world.downUntil[from * count + to] > now
+        let isUp = world.mediumDownUntil.indices.contains { world.isUp(from: from, to: to, by: $0) }
+        let isSilent = !isHostUp[from] && !isMalicious[from] || !isUp
         let place = from * count + to
         silentSince[place] = isSilent ? min(silentSince[place], now) : .max
         if isSilent { disturbed(from, to, until: now) }
@@ -72,7 +73,8 @@ extension Model {
 
   private func checkLiveness(_ here: EndpointRecord, _ remote: EndpointID, _ pair: PairRecord) {
     guard let there = endpoints[remote] else { return }
-    let suspensionMax = nanoseconds(MediumProfile.lan.suspensionMax)
+    let profiles = plan.media.isEmpty ? [MediumProfile.lan] : plan.media.map(\.profile)
+    let suspensionMax = profiles.map { nanoseconds($0.suspensionMax) }.max() ?? 0
     if let since = pair.suspendedAt {
       check(.suspensionEnds, now - since < suspensionMax + 3_000_000_000) {
         "\(here.label): \(there.label) has been suspended for \((now - since) / 1_000_000) ms"
@@ -90,8 +92,8 @@ extension Model {
       check(.silenceIsNoticed, quiet < suspensionMax + 4_000_000_000) {
         "\(here.label): \(there.label) is connected, and has been silent for \(quiet / 1_000_000) ms"
       }
-      let noticed = nanoseconds(MediumProfile.lan.silenceMax) + nanoseconds(MediumProfile.lan.heartbeatInterval) + 2_000_000_000
-      check(.silenceIsNoticed, quiet < noticed || pair.suspendedAt != nil) {
+      let noticed = profiles.map { nanoseconds($0.silenceMax) + nanoseconds($0.heartbeatInterval) }.max() ?? 0
+      check(.silenceIsNoticed, quiet < noticed + 2_000_000_000 || pair.suspendedAt != nil) {
         "\(here.label): \(there.label) is not suspended, and has been silent for \(quiet / 1_000_000) ms"
       }
     }
@@ -121,6 +123,7 @@ extension Model {
     }
     meets(standing)
     checkDeliveryStatuses()
+    checkUnreliable()
     finishStreams()
     finishResources()
     checkFound(world)

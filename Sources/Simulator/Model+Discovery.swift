@@ -70,7 +70,8 @@ extension Model {
         guard let place = peerPlaces[found.peer], let dead = deadFor(peers[place].ref.host, at: one.host) else {
           continue
         }
-        check(.deadHostsAreLostInTime, min(dead, now - found.at) < 10_000_000_000) {
+        let unprobed = plan.media.allSatisfy(\.profile.isProbed) ? 0 : Self.unprobedRecordLife
+        check(.deadHostsAreLostInTime, min(dead, now - found.at) < 10_000_000_000 + unprobed) {
           "\(label(one.peer)) has not lost \(peers[place].ref), which has been dead for \(dead / 1_000_000) ms"
         }
       }

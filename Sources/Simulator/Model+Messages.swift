@@ -152,7 +152,11 @@ extension Model {
       "\(here.label) received #\(number) of \(sender.label), which is \(pair.state)"
     }
     checkDelay(message, number, here)
-    guard message.sending.mode == .reliable else { return }
+    checkHandover(message, number, here)
+    guard message.sending.mode == .reliable else {
+      message.receivedIn[place] = host.run
+      return
+    }
     // A durable host that forgot unstored messages may, and must, get them again.
     check(.exactlyOnce, message.receivedIn[place] == 0 || isVoid(message, at: host.index)) {
       "\(here.label) received #\(number) of \(sender.label) again"

@@ -212,13 +212,14 @@ extension Model {
     }
   }
 
-  func suspended(_ view: MemberView, _ on: Bool, _ local: EndpointID, at host: SimHost) {
+  func suspended(_ view: MemberView, _ on: Bool, _ local: EndpointID, at host: SimHost, _ world: World) {
     guard let here = endpoints[local], here.isWatched else { return }
     let pair = here.pair(view.endpoint)
     check(.statesInOrder, pair.state == .connected && (pair.suspendedAt != nil) != on) {
       "\(here.label): \(label(view.endpoint)) is \(on ? "suspended" : "back") while \(pair.state)"
     }
     pair.suspendedAt = on ? now : nil
+    if on { checkMedia(here, view.endpoint, pair, world) }
     if on, plan.isCalm { violate(.endsHaveCauses, "\(here.label): \(label(view.endpoint)) is suspended in calm") }
   }
 

@@ -62,6 +62,11 @@ final class Model {
 
   var browsing: [Browsing] = []
 
+  /// How often the bond of one host to another has changed its medium since the media between them changed, and the
+  /// losses of media.
+  var mediumChanges: [Int: Int] = [:]
+  var losses: [MediumLoss] = []
+
   var streams: [StreamRecord] = []
   var streamPlaces: [OfHost<StreamID>: StreamPlace] = [:]
   var openStreams: [Int] = []
@@ -138,7 +143,10 @@ final class Model {
     diedAt[host.index] = nil
     runs[host.index] = host.run
     cameUpAt[host.index] = now
-    for other in plan.hosts.indices { heard(from: host.index, to: other) }
+    for other in plan.hosts.indices {
+      heard(from: host.index, to: other)
+      mediaChanged(host.index, other)
+    }
     if from == .backup { restored(host.index) }
     if from != .stored || !host.plan.isDurable { forgetAnswers(at: host.index) }
     if from == .fresh || !host.plan.isDurable {
@@ -330,7 +338,7 @@ final class Model {
       tellsMembers(locals, host)
     case .suspended(let views, let on, let locals):
       for view in views {
-        for local in locals.all { suspended(view, on, local, at: host) }
+        for local in locals.all { suspended(view, on, local, at: host, world) }
       }
     case .away(let view, let locals): for local in locals.all { away(view, local) }
     case .deliveryStatus(let id, let from, let to, let status): self.deliveryStatus(id, from, to, status, at: host)

@@ -17,6 +17,12 @@ public struct Plan: Sendable {
   public var isCalm = false
   /// The latest delay of a message where traffic is the only disturbance; there, shares are to be fair.
   var delayMax: Int64?
+  /// Several media between the hosts; none: one, with the wires of the faults.
+  var media: [MediumPlan] = []
+  /// The latest delay of a message while media change.
+  var handoverMax: Int64?
+  /// Whether every unreliable message arrives, except around the loss of a medium.
+  var losesNothingUnreliable = false
   /// The engine rule that is switched off, for the canary.
   var sabotage: Sabotage = []
 
@@ -34,6 +40,8 @@ struct HostPlan: Sendable {
   /// The number of another host whose key it has.
   var twinOf: Int?
   var start = 0
+  /// The media of the plan that it has.
+  var media: Set<Int> = [0]
   var settings = Settings()
 }
 
@@ -104,6 +112,10 @@ enum Act: Sendable {
   /// To another address; whether it notices that its links are gone.
   case move(Int, isNoticed: Bool)
   case backUp(Int)
+  /// One medium fails between two hosts.
+  case outage(medium: Int, Int, Int, milliseconds: Int, Notice)
+  /// A host's interface to a medium goes; whether it notices.
+  case turnOff(medium: Int, Int, milliseconds: Int, isNoticed: Bool)
 }
 
 struct Sending: Sendable {

@@ -34,6 +34,9 @@ extension Planner {
     case .bulk: bulk()
     case .cheats: cheats()
     case .crowd: crowd()
+    case .media: media()
+    case .walkAway: walkAway()
+    case .flapping: flapping()
     case .crowd5000: crowd5000()
     }
   }

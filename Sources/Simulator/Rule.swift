@@ -16,6 +16,11 @@ public enum Rule: String, CaseIterable, Sendable {
   case suspensionEnds = "suspension-ends"
   case everybodyMeets = "everybody-meets"
   case bothOrNeither = "both-or-neither"
+  // Media.
+  case aMediumIsEnough = "a-medium-is-enough"
+  case mediaDoNotFlap = "media-do-not-flap"
+  case handoversAreQuick = "handovers-are-quick"
+  case upgradesDropNothing = "upgrades-drop-nothing"
   // Messages.
   case connectedBeforeMessages = "connected-before-messages"
   case exactlyOnce = "exactly-once"

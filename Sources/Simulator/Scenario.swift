@@ -29,6 +29,9 @@ public enum Scenario: String, CaseIterable, Sendable {
   case bulk
   case cheats
   case crowd
+  case media
+  case walkAway = "walk-away"
+  case flapping
   case large
   case crowd5000
 
@@ -62,6 +65,9 @@ public enum Scenario: String, CaseIterable, Sendable {
     case .malicious: "one host that lies, forges, replays and floods"
     case .bulk: "large transfers beside streams and messages, over slow and faulty links"
     case .cheats: "a member that lies about sizes, ranges, digests and credit, or floods, or never ends or reads"
+    case .media: "several media for each host, which come and go"
+    case .walkAway: "from Wi-Fi to Bluetooth and back, with messages, a stream and a file on the way"
+    case .flapping: "a medium that comes and goes every few seconds beside one that stays"
     case .crowd: "many peers on several hosts, who come and go"
     case .large: "40 to 100 hosts in one session"
     case .crowd5000: "one host that carries 5,000 peers"

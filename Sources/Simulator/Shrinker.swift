@@ -99,7 +99,8 @@ extension Act {
       ref.host == host || other.host == host
     case .cut(let a, let b, _, _), .deafen(let a, let b, _), .reset(let a, let b, _), .hide(let a, let b, _):
       a == host || b == host
-    case .crash(let index, _, _), .backUp(let index), .move(let index, _): index == host
+    case .crash(let index, _, _), .backUp(let index), .move(let index, _), .turnOff(_, let index, _, _): index == host
+    case .outage(_, let a, let b, _, _): a == host || b == host
     case .partition: false
     }
   }

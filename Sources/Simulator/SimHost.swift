@@ -79,7 +79,9 @@ final class SimHost {
   /// Others' records as reported to the engine: one list for each host.
   var sightings: [[Seen]] = []
   var sightingLast: UInt64 = 0
-  var sightingOwners: [SightingID: Int] = [:]
+  var sightingOwners: [SightingID: (host: Int, medium: Int)] = [:]
+  /// Until when its interface to each medium is off, as it has noticed.
+  var offUntil: [Int: Int64] = [:]
 
   var intruder: Intruder?
 
@@ -96,6 +98,7 @@ final class SimHost {
 
   struct Seen {
     var id: SightingID
+    var medium: Int
     var record: Record
   }
 

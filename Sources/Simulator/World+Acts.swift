@@ -336,6 +336,12 @@ extension World {
       tally.faults += 1
       transcript.add(now, nil) { "h\(index) moves to another address (\(isNoticed ? "noticed" : "unnoticed"))" }
       move(hosts[index], noticing: isNoticed)
+    case .outage(let medium, let a, let b, let time, let notice):
+      tally.faults += 1
+      fail(medium, between: a, b, for: time, notice)
+    case .turnOff(let medium, let index, let time, let isNoticed):
+      tally.faults += 1
+      turnOff(medium, at: hosts[index], for: time, isNoticed: isNoticed)
     default: preconditionFailure("a step that nobody performs: \(act)")
     }
   }

@@ -45,22 +45,35 @@ extension World {
 
   func discover(viewer: SimHost, publisher: SimHost) {
     guard viewer.isUp, viewer.isMalicious == false else { return }
+    for medium in mediumDownUntil.indices { discover(viewer: viewer, publisher: publisher, by: medium) }
+  }
+
+  private func discover(viewer: SimHost, publisher: SimHost, by medium: Int) {
     let place = publisher.index * hosts.count + viewer.index
-    if publisher.isUp || publisher.isMalicious {
-      guard viewer.index == publisher.index || downUntil[place] <= now, hiddenUntil[place] <= now else { return }
+    let isThere = publisher.isUp || publisher.isMalicious
+    var isSeen = isThere && has(medium, publisher) && has(medium, viewer)
+    if isThere {
+      guard hiddenUntil[place] <= now else { return }
+      // Where nobody answers probes, the medium itself takes back what it sees no more.
+      if viewer.index != publisher.index, !isUp(from: publisher.index, to: viewer.index, by: medium) {
+        guard !isProbed(medium) else { return }
+        isSeen = false
+      }
     }
     let wanted =
-      publisher.isUp || publisher.isMalicious
-      ? publisher.published.filter { viewer.looksFor.contains($0.type) } : []
+      isSeen
+      ? publisher.published.filter { viewer.looksFor.contains($0.type) }.map { record($0, by: medium) } : []
     let run = viewer.run
     for seen in viewer.sightings[publisher.index]
-    where !wanted.contains(where: { $0.replaces(seen.record) }) {
+    where seen.medium == medium && !wanted.contains(where: { $0.replaces(seen.record) }) {
       viewer.sightings[publisher.index].removeAll { $0.id == seen.id }
       viewer.sightingOwners[seen.id] = nil
       with(viewer.index, run) { host, engine in engine.sightingGone(seen.id, at: host.local(now)) }
     }
     for record in wanted {
-      let known = viewer.sightings[publisher.index].firstIndex { $0.record.replaces(record) }
+      let known = viewer.sightings[publisher.index].firstIndex {
+        $0.medium == medium && $0.record.replaces(record)
+      }
       let id: SightingID
       if let known {
         guard viewer.sightings[publisher.index][known].record != record else { continue }
@@ -69,15 +82,16 @@ extension World {
       } else {
         viewer.sightingLast += 1
         id = SightingID(rawValue: viewer.sightingLast)
-        viewer.sightings[publisher.index].append(SimHost.Seen(id: id, record: record))
-        viewer.sightingOwners[id] = publisher.index
+        viewer.sightings[publisher.index].append(SimHost.Seen(id: id, medium: medium, record: record))
+        viewer.sightingOwners[id] = (publisher.index, medium)
       }
       with(viewer.index, run) { host, engine in
         if let sighting = record.sighting {
           engine.sighted(id, sighting, at: host.local(now))
         } else {
           engine.sightedRoster(
-            id, of: publisher.id, type: record.type, addresses: record.rosterAddresses, at: host.local(now))
+            id, of: publisher.id, type: record.type, addresses: record.rosterAddresses,
+            medium: MediumID(rawValue: medium), at: host.local(now))
         }
       }
     }
@@ -86,15 +100,17 @@ extension World {
   // MARK: Probes
 
   func probe(_ host: SimHost, _ id: SightingID) {
-    guard let target = host.sightingOwners[id], !wires.chance(perMille: faults.probeLoss) else { return }
-    guard isUp(from: host.index, to: target) else { return }
+    guard let (target, medium) = host.sightingOwners[id], !wires.chance(perMille: faults.probeLoss) else { return }
+    guard isUp(from: host.index, to: target, by: medium) else { return }
     let time = Int64(wires.within(faults.latencyMin...max(faults.latencyMin, faults.latencyMax))) * 1_000_000 + 20_000
     events.push(.probe(host: host.index, run: host.run, id), at: now + time)
   }
 
   func probeArrives(from host: Int, _ run: Int, _ id: SightingID) {
-    guard let target = hosts[host].sightingOwners[id], hosts[target].isUp || hosts[target].isMalicious else { return }
-    guard isUp(from: target, to: host), !wires.chance(perMille: faults.probeLoss) else { return }
+    guard let (target, medium) = hosts[host].sightingOwners[id], hosts[target].isUp || hosts[target].isMalicious else {
+      return
+    }
+    guard isUp(from: target, to: host, by: medium), !wires.chance(perMille: faults.probeLoss) else { return }
     events.push(.probed(host: host, run: run, id), at: now + Int64(faults.latencyMin) * 1_000_000 + 20_000)
   }
 }

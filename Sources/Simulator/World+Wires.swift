@@ -4,6 +4,7 @@ import Wire
 /// A pipe between two hosts, with a datagram path beside it.
 final class SimLink {
   let index: Int
+  let medium: Int
   let exporter: Digest
   let latency: Int64
   /// Bytes each second; 0 is without limit.
@@ -66,8 +67,9 @@ final class SimLink {
 
   var id: LinkID { LinkID(rawValue: UInt64(index + 1)) }
 
-  init(index: Int, exporter: Digest, latency: Int64, bandwidth: Int64, ends: [End]) {
+  init(index: Int, medium: Int, exporter: Digest, latency: Int64, bandwidth: Int64, ends: [End]) {
     self.index = index
+    self.medium = medium
     self.exporter = exporter
     self.latency = latency
     self.bandwidth = bandwidth
@@ -79,21 +81,24 @@ extension World {
   /// The host's present addresses; every third host begins with an address where nobody answers. None is empty or long.
   func addresses(of host: SimHost) -> [Address] {
     let here = "sim:\(host.index):\(host.moves)"
-    return (host.index % 3 == 2 ? ["nowhere:\(host.index)", here] : [here]).map { try! Address(text: $0) }
+    let first = !has(0, host) ? [] : host.index % 3 == 2 ? ["nowhere:\(host.index)", here] : [here]
+    let others = plan.media.indices.dropFirst().filter { has($0, host) }.map {
+      "\(plan.media[$0].profile.name):\(host.index):0"
+    }
+    return (first + others).map { try! Address(text: $0) }  // none is empty or long
   }
 
-  private func host(at address: Address) -> Int? {
+  private func host(at address: Address) -> (host: Int, medium: Int)? {
     let parts = address.description.split(separator: ":")
-    guard parts.count == 3, parts[0] == "sim", let index = Int(parts[1]), hosts.indices.contains(index),
-      Int(parts[2]) == hosts[index].moves
-    else { return nil }
-    return index
+    guard parts.count == 3, let index = Int(parts[1]), hosts.indices.contains(index) else { return nil }
+    if parts[0] == "sim" { return Int(parts[2]) == hosts[index].moves ? (index, 0) : nil }
+    return plan.media.firstIndex { $0.profile.name == parts[0] }.map { (index, $0) }
   }
 
   /// Moves a host to another address; packets to the old one are lost.
   func move(_ host: SimHost, noticing: Bool) {
     host.moves += 1
-    for link in links {
+    for link in links where link.medium == 0 {
       for side in 0...1 where link.ends[side].host == host.index {
         link.isStray = true
         if noticing { lose(link, side) }
@@ -102,6 +107,8 @@ extension World {
     for other in hosts where other.index != host.index {
       model.disturbed(host.index, other.index, until: now)
       model.disturbed(other.index, host.index, until: now)
+      lostWay(host.index, other.index, by: 0)
+      findWays(host.index, other.index)
     }
     for place in host.published.indices {
       host.published[place].sighting?.addresses = addresses(of: host)
@@ -111,7 +118,10 @@ extension World {
     with(host.index, host.run) { host, engine in engine.setAddresses(addresses(of: host), at: host.local(now)) }
   }
 
-  func isUp(from: Int, to: Int) -> Bool { downUntil[from * hosts.count + to] <= now }
+  func isUp(from: Int, to: Int, by medium: Int) -> Bool {
+    let place = from * hosts.count + to
+    return downUntil[place] <= now && mediumDownUntil[medium][place] <= now
+  }
 
   // MARK: Dialling
 
@@ -135,17 +145,24 @@ extension World {
   /// Connects to the first that answers; if nobody does, returns how long that takes to be known.
   private func race(_ host: SimHost, _ dial: DialID, _ addresses: [Address]) -> Int64? {
     var fails: Int64 = 1_000_000
+    // A medium has a second before the next one is tried.
+    var late: Int64 = 0
+    var tried: Int?
     for address in addresses {
-      guard let target = self.host(at: address) else {
+      guard let (target, medium) = self.host(at: address) else {
         // An old address, or none that ever was: nobody is there to refuse.
         fails = Int64(faults.dialTimeout) * 1_000_000
         continue
       }
       guard target != host.index else { continue }
-      let canReach = isUp(from: host.index, to: target) && isUp(from: target, to: host.index)
+      if let tried, tried != medium { late += 1_000_000_000 }
+      tried = medium
+      let canReach =
+        has(medium, host) && has(medium, hosts[target]) && isUp(from: host.index, to: target, by: medium)
+        && isUp(from: target, to: host.index, by: medium)
       if canReach, hosts[target].isUp || hosts[target].isMalicious, !wires.chance(perMille: faults.dialFailure) {
-        transcript.add(now, host.index) { "dials h\(target)" }
-        connect(host.index, target, dial)
+        transcript.add(now, host.index) { "dials h\(target)\(words(of: medium))" }
+        connect(host.index, target, dial, by: medium, after: late)
         return nil
       }
       fails = max(fails, canReach ? 2_000_000 : Int64(faults.dialTimeout) * 1_000_000)
@@ -153,17 +170,20 @@ extension World {
     return fails
   }
 
-  func connect(_ from: Int, _ to: Int, _ dial: DialID?) {
-    let latency =
+  func connect(_ from: Int, _ to: Int, _ dial: DialID?, by medium: Int = 0, after late: Int64 = 0) {
+    let own = plan.media.isEmpty ? nil : plan.media[medium]
+    let drawn =
       Int64(wires.within(faults.latencyMin...max(faults.latencyMin, faults.latencyMax))) * 1_000_000 + 20_000
-    let bandwidth = wires.chance(perMille: faults.slowLinks) ? faults.slowBandwidth : faults.bandwidth
+    let slow = wires.chance(perMille: faults.slowLinks) ? faults.slowBandwidth : faults.bandwidth
+    let latency = own.map { Int64($0.latency) * 1_000_000 + 20_000 } ?? drawn
     let link = SimLink(
-      index: links.count, exporter: Digest(Bytes32(wires.next(), wires.next(), wires.next(), wires.next())),
-      latency: latency, bandwidth: Int64(bandwidth),
+      index: links.count, medium: medium,
+      exporter: Digest(Bytes32(wires.next(), wires.next(), wires.next(), wires.next())),
+      latency: latency, bandwidth: Int64(own?.bandwidth ?? slow),
       ends: [SimLink.End(host: from, run: hosts[from].run), SimLink.End(host: to, run: hosts[to].run)])
     links.append(link)
     // The accepting side is done half a round trip after the dialling one, or a little before.
-    let done = now + 3 * latency
+    let done = now + late + 3 * latency
     let accepted = wires.flip() ? done + latency : done - latency / 2
     events.push(.opened(link: link.index, side: 0, dial), at: done)
     events.push(.opened(link: link.index, side: 1, nil), at: accepted)
@@ -180,7 +200,7 @@ extension World {
       if let dial { fail(dial, of: host, at: now) }
       return
     }
-    guard !link.isStray, isUp(from: other.host, to: end.host) else {
+    guard !link.isStray, isUp(from: other.host, to: end.host, by: link.medium) else {
       // The last flight of the handshake is lost: this side gives up.
       if let dial { fail(dial, of: host, at: now + Int64(faults.dialTimeout) * 1_000_000) }
       return
@@ -190,41 +210,19 @@ extension World {
     link.ends[side].wasOpen = true
     tally.links += dial == nil ? 0 : 1
     if host.isMalicious { return maliciousOpened(host, link, side) }
-    if faults.datagramProof == 0 { link.ends[side].datagramBytesMax = faults.datagramBytesMax }
+    if faults.datagramProof == 0 { link.ends[side].datagramBytesMax = datagramBytesMax(of: link) }
     with(end.host, end.run) { host, engine in
       engine.linkOpened(
         link.id, to: hosts[other.host].key, exporter: link.exporter, dial: dial,
-        datagramBytesMax: link.ends[side].datagramBytesMax, at: host.local(now))
+        datagramBytesMax: link.ends[side].datagramBytesMax, medium: MediumID(rawValue: link.medium),
+        at: host.local(now))
     }
     planDatagramWay(of: link, side)
   }
 
-  private func planDatagramWay(of link: SimLink, _ side: Int) {
-    guard faults.datagramBytesMax > 0 else { return }
-    var time = now
-    func tell(_ bytesMax: Int) {
-      time += Int64(wires.below(max(1_000, faults.datagramProof))) * 1_000_000
-      events.push(.datagramWay(link: link.index, side: side, bytesMax: bytesMax), at: time)
-    }
-    if faults.datagramProof > 0 { tell(faults.datagramBytesMax) }
-    guard wires.chance(perMille: faults.datagramEnds) else { return }
-    tell(0)
-    if wires.flip() { tell(faults.datagramBytesMax / 2) }
-  }
-
-  func datagramWay(_ link: SimLink, _ side: Int, bytesMax: Int) {
-    let end = link.ends[side]
-    guard end.isOpen else { return }
-    link.ends[side].datagramBytesMax = bytesMax
-    with(end.host, end.run) { host, engine in
-      transcript.add(now, host.index) { "datagrams to h\(link.ends[1 - side].host): \(bytesMax) bytes" }
-      engine.linkCarriesDatagrams(link.id, bytesMax: bytesMax, at: host.local(now))
-    }
-  }
-
   // MARK: Bytes
 
-  private func place(of host: SimHost, _ id: LinkID) -> (SimLink, Int)? {
+  func place(of host: SimHost, _ id: LinkID) -> (SimLink, Int)? {
     let index = Int(id.rawValue) - 1
     guard links.indices.contains(index) else { return nil }
     let link = links[index]
@@ -242,7 +240,7 @@ extension World {
 
   func pump(_ link: SimLink, _ host: SimHost, _ engine: Engine) {
     guard let (_, side) = place(of: host, link.id), link.ends[side].isOpen || link.ends[side].isClosing else { return }
-    let most = faults.socketBytesMax
+    let most = plan.media.isEmpty ? faults.socketBytesMax : plan.media[link.medium].socketBytesMax
     while link.ends[side].wants {
       let room = min(most - link.ends[side].underway, scratch.count)
       guard room * 4 >= most else { return }
@@ -309,7 +307,7 @@ extension World {
   func arrive(_ link: SimLink, _ side: Int) {
     let sender = link.ends[1 - side]
     guard !link.isStray else { return }
-    guard sender.held == 0, isUp(from: sender.host, to: link.ends[side].host) else {
+    guard sender.held == 0, isUp(from: sender.host, to: link.ends[side].host, by: link.medium) else {
       link.ends[1 - side].held += 1
       return
     }
@@ -319,7 +317,7 @@ extension World {
   /// A retransmission: held bytes arrive, unless the path is down once more.
   func arriveHeld(_ link: SimLink, _ side: Int) {
     let sender = link.ends[1 - side]
-    guard !link.isStray, isUp(from: sender.host, to: link.ends[side].host) else { return }
+    guard !link.isStray, isUp(from: sender.host, to: link.ends[side].host, by: link.medium) else { return }
     link.ends[1 - side].held = 0
     for _ in 0..<sender.held { take(from: link, side) }
   }
@@ -386,7 +384,7 @@ extension World {
     link.ends[side].rest = []
     if hosts[end.host].isMalicious { return }
     with(end.host, end.run) { host, engine in
-      transcript.add(now, host.index) { "link to h\(link.ends[1 - side].host) is gone" }
+      transcript.add(now, host.index) { "link to h\(link.ends[1 - side].host)\(words(of: link.medium)) is gone" }
       engine.linkClosed(link.id, at: host.local(now))
     }
   }
@@ -394,7 +392,7 @@ extension World {
   func closeLink(_ host: SimHost, _ id: LinkID, _ reason: Reason) {
     guard let (link, side) = place(of: host, id), link.ends[side].isOpen else { return }
     let other = hosts[link.ends[1 - side].host]
-    transcript.add(now, host.index) { "closes its link to \(other.label) (\(reason))" }
+    transcript.add(now, host.index) { "closes its link to \(other.label)\(words(of: link.medium)) (\(reason))" }
     if [.protocolViolation, .version, .mismatch].contains(reason), !host.isMalicious, !other.isMalicious {
       link.ends[side].blame = "(\(reason))"
     }
@@ -405,55 +403,24 @@ extension World {
     if !host.pumps.contains(link.index) { host.pumps.append(link.index) }
   }
 
-  // MARK: Datagrams
-
-  func sendDatagram(_ host: SimHost, _ id: LinkID, _ bytes: [UInt8]) {
-    guard let (link, side) = place(of: host, id), link.ends[side].isOpen else { return }
-    let most = link.ends[side].datagramBytesMax
-    model.check(.datagramsFit, bytes.count <= most) {
-      "\(host.label) sends a datagram of \(bytes.count) bytes where \(most) fit"
-    }
-    tally.bytes += bytes.count
-    guard isUp(from: host.index, to: link.ends[1 - side].host) else { return }
-    for copy in 0..<(wires.chance(perMille: faults.datagramTwice) ? 2 : 1) {
-      if wires.chance(perMille: faults.datagramLoss) {
-        tally.faults += 1
-        continue
-      }
-      let late = wires.chance(perMille: faults.datagramLate) ? 50_000_000 : 0
-      let jitter = Int64(wires.below(faults.jitter * 1_000 + 1)) * 1_000
-      events.push(
-        .datagram(link: link.index, side: 1 - side, bytes: bytes),
-        at: now + link.latency + jitter + Int64(late + copy * 1_000_000))
-    }
-  }
-
-  func arriveDatagram(_ bytes: [UInt8], _ link: SimLink, _ side: Int) {
-    let end = link.ends[side]
-    guard end.isOpen, !link.isStray, !hosts[end.host].isMalicious, isUp(from: link.ends[1 - side].host, to: end.host)
-    else { return }
-    tally.frames += 1
-    with(end.host, end.run) { host, engine in
-      engine.receivedDatagram(bytes.span.bytes, on: link.id, at: host.local(now))
-    }
-  }
-
   // MARK: Faults of the net
 
   func bringDown(from: Int, to: Int, until: Int64) {
     let place = from * hosts.count + to
     downUntil[place] = max(downUntil[place], until)
     model.disturbed(from, to, until: until)
+    for medium in mediumDownUntil.indices { lostWay(from, to, by: medium) }
     events.push(.pathUp(from: from, to: to), at: until)
   }
 
   func pathIsUp(from: Int, to: Int) {
-    guard isUp(from: from, to: to) else { return }
+    guard mediumDownUntil.indices.contains(where: { isUp(from: from, to: to, by: $0) }) else { return }
+    findWays(from, to)
     model.heard(from: from, to: to)
     refresh(viewer: to, publisher: from)
     for link in links {
       for side in 0...1 where link.ends[side].host == to && link.ends[1 - side].host == from {
-        guard link.ends[1 - side].held > 0 else { continue }
+        guard link.ends[1 - side].held > 0, isUp(from: from, to: to, by: link.medium) else { continue }
         events.push(.heldArrival(link: link.index, side: side), at: now + 200_000_000)
       }
     }
@@ -463,8 +430,15 @@ extension World {
   func resetLinks(_ a: Int, _ b: Int, _ notice: Notice) {
     model.disturbed(a, b, until: now)
     model.disturbed(b, a, until: now)
+    for medium in mediumDownUntil.indices { lostWay(a, b, by: medium) }
+    findWays(a, b)
+    resetLinks(a, b, nil, notice)
+  }
+
+  /// The same for the links of one medium, or of all.
+  func resetLinks(_ a: Int, _ b: Int, _ medium: Int?, _ notice: Notice) {
     guard notice != .neither else { return }
-    for link in links {
+    for link in links where medium == nil || medium == link.medium {
       for side in 0...1 where link.ends[side].host == a && link.ends[1 - side].host == b {
         guard link.ends[side].isOpen || link.ends[1 - side].isOpen else { continue }
         if notice != .second { lose(link, side) }
@@ -478,6 +452,7 @@ extension World {
     for other in hosts where other.index != host.index {
       model.disturbed(host.index, other.index, until: now)
       model.disturbed(other.index, host.index, until: now)
+      forgetUnprobed(viewer: other.index, publisher: host.index)
       events.push(
         .discovery(viewer: other.index, publisher: host.index), at: now + Int64(faults.recordLife) * 1_000_000)
     }

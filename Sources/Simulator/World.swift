@@ -22,6 +22,7 @@ final class World {
     case program(host: Int, run: Int, Reaction)
     case restart(host: Int, Return)
     case pathUp(from: Int, to: Int)
+    case turnedOn(host: Int, run: Int)
     case check(Check)
     case malice(host: Int)
     case heal
@@ -41,6 +42,10 @@ final class World {
   /// Until when the path from one host to another is down, by `from * hosts.count + to`.
   var downUntil: [Int64]
   var hiddenUntil: [Int64]
+  /// The same for each medium alone.
+  var mediumDownUntil: [[Int64]]
+  /// Since when a medium has led from one host to the other and back, by `from * hosts.count + to`; never: not now.
+  var waySince: [[Int64]]
   let model: Model
   var transcript: Transcript
   var tally = Tally()
@@ -57,6 +62,8 @@ final class World {
     let count = plan.hosts.count
     downUntil = Array(repeating: 0, count: count * count)
     hiddenUntil = downUntil
+    mediumDownUntil = Array(repeating: downUntil, count: max(1, plan.media.count))
+    waySince = mediumDownUntil
     model = Model(plan: plan)
     transcript = Transcript(isRecording: recording)
     build()
@@ -150,6 +157,7 @@ final class World {
       with(host, run) { host, engine in react(reaction, host, engine) }
     case .restart(let host, let from): start(hosts[host], from: from)
     case .pathUp(let from, let to): pathIsUp(from: from, to: to)
+    case .turnedOn(let host, let run): turnedOn(hosts[host], run)
     case .check(let check): perform(check)
     case .malice(let host): act(maliciously: hosts[host])
     case .heal: heal()
@@ -221,6 +229,7 @@ final class World {
     }
     if !host.plan.isDurable { host.disk = [:] }
     var settings = host.plan.settings
+    if !plan.media.isEmpty { settings.media = plan.media.map(\.profile) }
     settings.addresses = addresses(of: host)
     settings.isDurable = host.plan.isDurable
     var random = Random(seed: plan.seed, stream: UInt64(1_000 + host.index * 100 + host.run))
@@ -250,6 +259,7 @@ final class World {
     host.looksFor = []
     host.sightings = Array(repeating: [], count: hosts.count)
     host.sightingOwners = [:]
+    host.offUntil = [:]
     host.writing = [:]
     host.reading = [:]
     host.sources = [:]
@@ -276,7 +286,8 @@ final class World {
     faults.bandwidth = 0
     faults.slowLinks = 0
     faults.socketBytesMax = 65_536
-    for link in links { link.bandwidth = 0 }
+    if plan.media.isEmpty { for link in links { link.bandwidth = 0 } }
+    healMedia()
     for index in downUntil.indices {
       if downUntil[index] > now { events.push(.pathUp(from: index / hosts.count, to: index % hosts.count), at: now) }
       downUntil[index] = now
