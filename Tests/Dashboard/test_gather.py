@@ -27,7 +27,7 @@ class Gather(Stage):
         done = sheet.get_by_role("button", name="Done")
         expect(low).to_have_value("2")
         expect(high).to_have_value("8")
-        expect(sheet.get_by_role("status")).to_have_text("1 of 2 to 8 people is in.")
+        expect(sheet.get_by_role("status")).to_have_text("1 of 2 to 8 people so far")
         expect(sheet.locator(".pulse")).to_be_visible()
         expect(sheet.get_by_role("listitem")).to_have_count(3)
         for name in ("Ben", "Cara", "Dora"):
@@ -41,14 +41,14 @@ class Gather(Stage):
         self.ask_for(sheet, "Cara")
         self.answer(cara, "Accept")
         expect(self.row(sheet, "Cara")).to_contain_text("Connected")
-        expect(sheet.get_by_role("status")).to_have_text("2 of 2 to 8 people are in.")
+        expect(sheet.get_by_role("status")).to_have_text("2 of 2 to 8 people so far")
         expect(done).to_be_enabled()
 
         # The filter keeps connected people in the list.
-        sheet.get_by_label("Filter by name").fill("dor")
+        sheet.get_by_label("Filter").fill("dor")
         expect(sheet.get_by_role("listitem")).to_have_count(2)
         expect(self.row(sheet, "Ben")).to_have_count(0)
-        sheet.get_by_label("Filter by name").fill("")
+        sheet.get_by_label("Filter").fill("")
         # Invite is disabled at the most, and Done below the fewest.
         high.fill("2")
         expect(self.row(sheet, "Dora").get_by_role("button", name="Invite")).to_be_disabled()
@@ -58,7 +58,7 @@ class Gather(Stage):
         self.ask_for(sheet, "Dora")
         self.picture(ada, "gather-asked")
         self.answer(dora, "Accept")
-        expect(sheet.get_by_role("status")).to_have_text("3 of 3 people are in.")
+        expect(sheet.get_by_role("status")).to_have_text("3 of 3 people so far")
         done.click()
         expect(sheet).to_have_count(0)
         expect(ada.locator(".roomhead")).to_contain_text("2 people connected")

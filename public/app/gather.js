@@ -49,7 +49,7 @@ export async function gather(home, open, closed) {
         h('label', { class: 'row' }, h('span', {}, t('gather.fewest')), fewest), h('label', { class: 'row' }, h('span', {}, t('gather.most')), upTo)),
       h('div', { class: 'row' }, h('span', { class: 'pulse', 'aria-hidden': 'true' }), status),
       filter, scroller, empty,
-      h('div', { class: 'answers' }, h('button', { type: 'button', onclick: () => dialog.close('') }, t('cancel')), done)))
+      h('div', { class: 'answers' }, h('button', { type: 'button', autofocus: true, onclick: () => dialog.close('') }, t('cancel')), done)))
 
   const room = () => home.rooms.find((one) => one.id === id)
   /** The number of members, this person included. */

@@ -32,16 +32,16 @@ export function nearby(home, open, scroller, gather) {
   const search = h('input', {
     type: 'search', class: 'search', 'aria-label': t('nearby.search'), placeholder: t('nearby.search'), oninput: () => update(),
   })
-  const several = h('button', { class: 'several', onclick: gather }, t('gather.open'))
+  const several = h('button', { onclick: gather }, t('gather.open'))
   const empty = h('div', { class: 'empty' })
   const discovery = h('p', { class: 'discovery', role: 'status' })
   const pulse = h('span', { class: 'pulse', 'aria-hidden': 'true' })
-  const map = h('a', { class: 'button quiet onlyphone', href: '#map' }, t('views.map'))
+  const map = h('a', { class: 'button onlyphone', href: '#map' }, t('views.map'))
   const look = h('button', { class: 'quiet', onclick: () => home.attempt(() => home.look(!home.isLooking)) })
   const missed = missedList(home)
   const element = h('section', { class: 'nearby', 'aria-label': t('nearby.title') },
-    h('h2', { class: 'count' }, count), h('div', { class: 'row' }, pulse, group, map, look),
-    search, people, several, empty, discovery, missed.element)
+    h('h2', { class: 'count' }, count), h('div', { class: 'row' }, pulse, group, look),
+    search, people, h('div', { class: 'row wrap more' }, several, map), empty, discovery, missed.element)
 
   const drawPeople = whenChanged(() => {
     const found = [...home.nearby].sort((a, b) => byName.compare(a.displayName, b.displayName))
