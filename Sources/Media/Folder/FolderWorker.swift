@@ -22,20 +22,6 @@ final class FolderWorker {
   /// The interval of checks of the path, and without notifications of the names.
   private static let watchedInterval: Duration = .seconds(5)
   private static let unwatchedInterval: Duration = .seconds(1)
-  /// A draft that has no lock may be a moment old, and its writer about to lock it.
-  private static let draftAgeMax = 10
-
-  private struct Version: Equatable {
-    let inode: UInt
-    let size: Int
-    let seconds: Int
-    let nanoseconds: Int
-
-    init(_ status: stat) {
-      (inode, size) = (UInt(status.st_ino), Int(status.st_size))
-      (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
-    }
-  }
 
   private let path: String
   private let host: HostID
@@ -49,7 +35,7 @@ final class FolderWorker {
   /// The open file of the own record, which is locked.
   private var held: Descriptor?
   private var record = FolderRecord()
-  private var known: [FolderName: Version] = [:]
+  private var known: [FolderName: FolderRecord] = [:]
   private var changedNames: Set<String> = []
   private var mustScan = false
   private var looking: Timer?
@@ -231,19 +217,12 @@ final class FolderWorker {
     lookSoon()
   }
 
-  /// Marks all that may have changed, and removes drafts that nobody writes any more.
+  /// Marks all that may have changed.
   private func scan() {
     mustScan = false
     guard let names = try? place?.folder.names(atMost: Self.namesMax) else { return }
     changedNames = Set(names)
     for name in known.keys { changedNames.insert(name.record) }
-    for text in names {
-      guard let name = FolderName(text, suffix: FolderName.draftSuffix), name != own,
-        let draft = try? place?.folder.opened(name.draft, O_RDONLY), let status = try? draft.status(),
-        time(nil) - status.st_mtim.tv_sec > Self.draftAgeMax, (try? draft.lock(exclusively: false)) != nil
-      else { continue }
-      remove(name)
-    }
   }
 
   private func look(at name: FolderName) {
@@ -255,13 +234,10 @@ final class FolderWorker {
       forget(name)
       return remove(name)
     }
-    let version = Version(status)
-    guard known[name] != version else { return }
     guard known[name] != nil || known.count < Self.hostsMax,
-      let bytes = try? file.readAll(atMost: FolderRecord.bytesMax),
-      let record = FolderRecord(bytes, of: name.host)
+      let bytes = try? file.readAll(atMost: FolderRecord.bytesMax), let record = FolderRecord(bytes, of: name.host)
     else { return forget(name) }
-    known[name] = version
+    guard known.updateValue(record, forKey: name) != record else { return }
     tell(.seen(name, record))
   }
 
