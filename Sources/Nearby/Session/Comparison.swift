@@ -1,7 +1,7 @@
 internal import Engine
 internal import Wire
 
-/// A comparison of one code on two people's screens: the same code means that nobody stands between them.
+/// A comparison of a short authentication code on two screens: if the codes match, there is no man in the middle.
 ///
 /// ```swift
 /// if case .comparison(let comparison) = event {

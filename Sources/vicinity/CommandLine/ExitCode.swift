@@ -13,12 +13,12 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     switch self {
     case .done: "done"
     case .failed: "failed"
-    case .usage: "the command line is not understood"
-    case .notFound: "nobody was found, or nobody answered, in time"
+    case .usage: "usage error: the command line is not valid"
+    case .notFound: "no peer was found, or answered, in time"
     case .refused: "declined or refused"
     case .lost: "the connection was lost"
     case .interrupted: "interrupted (Ctrl-C)"
-    case .terminated: "ended from outside (SIGTERM)"
+    case .terminated: "terminated (SIGTERM)"
     }
   }
 }

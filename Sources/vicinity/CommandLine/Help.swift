@@ -21,10 +21,10 @@ struct Help {
     lines += columnPair(syntax.commands.map { ($0.name, $0.summary) })
     lines += ["", title("First steps")]
     lines += columnPair([
-      ("vicinity serve", "a page for your browser to meet others from: shows its address and a code"),
-      ("vicinity adhoc", "on two machines of one network: they meet, and you can talk"),
-      ("vicinity peers chat", "who is there for 'chat'"),
-      ("vicinity help send", "how one command is used, with examples"),
+      ("vicinity serve", "a gateway with a page for your browser: prints its address and a code"),
+      ("vicinity adhoc", "on two machines of one network: connects them, and you can talk"),
+      ("vicinity peers chat", "list the peers that advertise 'chat'"),
+      ("vicinity help send", "explain one command, with examples"),
     ])
     lines += ["", title("Options of most commands")]
     let shared = syntax.options.filter { $0.group == .host && $0.name != "timeout" || $0.group == .output }

@@ -19,10 +19,12 @@ struct ManualPage {
     lines += [".SH COMMANDS"]
     for command in syntax.commands { lines += item("vicinity-\(command.name)(1)", command.summary) }
     lines += [".SH FILES"]
-    lines += item("~/.config/vicinity/vicinity.conf", "what this user's gateway is told, as lines 'name = value'")
-    lines += item("/etc/vicinity/vicinity.conf", "the same of the machine's, read where the user has none")
+    lines += item(
+      "~/.config/vicinity/vicinity.conf", "the configuration of this user's gateway, as lines 'name = value'")
+    lines += item(
+      "/etc/vicinity/vicinity.conf", "the configuration of the machine's gateway, read if the user has none")
     lines += item("~/.local/share/vicinity", "the keys of this user's host")
-    lines += item("/var/lib/vicinity", "the keys of the machine's gateway, and all that it keeps")
+    lines += item("/var/lib/vicinity", "the keys and data of the machine's gateway")
     return lines + exitStatus() + seeAlso(syntax.commands.map(Self.name))
   }
 

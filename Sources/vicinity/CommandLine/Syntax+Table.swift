@@ -20,29 +20,32 @@ extension Syntax {
     options: session + host(timeout: "end after this time") + output,
     text: [
       "Others nearby that browse for the type find this peer and can invite it. Each invitation is shown, and waits for "
-        + "/accept or /decline; with --accept all are taken. What happens in the session is told until it is left.",
+        + "/accept or /decline; --accept accepts all. Events of the session are shown until it is left.",
       SharedHelp.console,
     ],
     examples: [
-      .init(line: "vicinity advertise chat", says: "be found by whoever browses for 'chat'"),
-      .init(line: "vicinity advertise chat --info room=7 --accept", says: "tell a little more, take every invitation"),
-      .init(line: "vicinity advertise lab --json --accept", says: "for a program: an object a line, commands on input"),
+      .init(line: "vicinity advertise chat", says: "be found by peers that browse for 'chat'"),
+      .init(
+        line: "vicinity advertise chat --info room=7 --accept", says: "with discovery info; accept every invitation"),
+      .init(
+        line: "vicinity advertise lab --json --accept", says: "for programs: JSON lines on output, commands on input"),
     ], synonyms: ["announce", "publish", "register"])
 
   private static let browse = CommandSyntax(
-    name: "browse", summary: "see who comes and goes", arguments: [type],
+    name: "browse", summary: "watch peers appear and disappear", arguments: [type],
     options: host(timeout: "end after this time") + output,
-    text: ["Tells who is found, whose info changes and who is gone, until it is interrupted."],
+    text: ["Shows found and lost peers, and changes of their info, until it is interrupted."],
     examples: [
       .init(line: "vicinity browse chat", says: "watch who advertises 'chat'"),
-      .init(line: "vicinity browse chat --json | jq -r 'select(.event==\"found\").name'", says: "names, as they come"),
-      .init(line: "vicinity browse chat --at 10.0.0.5:7777", says: "ask this host only, where there is no multicast"),
+      .init(
+        line: "vicinity browse chat --json | jq -r 'select(.event==\"found\").name'", says: "names, as they are found"),
+      .init(line: "vicinity browse chat --at 10.0.0.5:7777", says: "only this host, in networks without multicast"),
     ], synonyms: ["scan", "discover", "search", "find", "watch"])
 
   private static let invite = CommandSyntax(
     name: "invite", summary: "invite a peer and stay in the session", arguments: [type, who],
     options: [
-      .init(name: "context", value: .text("TEXT"), summary: "what the invited is told along with the invitation"),
+      .init(name: "context", value: .text("TEXT"), summary: "a text that the invited peer sees with the invitation"),
       hidden,
     ] + session + host(timeout: "how long to look for the peer and to wait for its answer (30)") + output,
     text: [
@@ -52,31 +55,31 @@ extension Syntax {
     examples: [
       .init(line: "vicinity invite chat Ada", says: "by a name that only one peer nearby has"),
       .init(line: "vicinity invite chat k3xq --timeout 10", says: "by the beginning of its ID, within 10 s"),
-      .init(line: "vicinity invite chat Ada --context 'from the workshop'", says: "say who asks"),
+      .init(line: "vicinity invite chat Ada --context 'from the workshop'", says: "say who invites"),
     ], synonyms: ["connect", "call", "dial"])
 
   private static let gather = CommandSyntax(
-    name: "gather", summary: "put a session together from a list of who is nearby", arguments: [type],
+    name: "gather", summary: "choose the members of a session from a list of nearby peers", arguments: [type],
     options: [
       .init(
         name: "only", value: .text("WORD|KEY=VALUE"),
-        summary: "list those only whose name has this in it, or whose info says this", isRepeatable: true),
+        summary: "list only peers whose name contains this word, or whose info has this value", isRepeatable: true),
       .init(
-        name: "peers-min", value: .number("N", 1...10_000), summary: "peers that /done takes at least, with this one",
+        name: "peers-min", value: .number("N", 1...10_000), summary: "peers that /done requires, including this one",
         defaultValue: "\(Gathering.peersMin)"),
-      .init(name: "context", value: .text("TEXT"), summary: "what the invited are told along with the invitation"),
+      .init(name: "context", value: .text("TEXT"), summary: "a text that the invited peers see with the invitation"),
       hidden,
     ]
       + session.map { option in
         guard option.name == "peers-max" else { return option }
         var option = option
-        (option.summary, option.defaultValue) = ("peers in the session, with this one", "\(Gathering.peersMax)")
+        (option.summary, option.defaultValue) = ("peers in the session, including this one", "\(Gathering.peersMax)")
         return option
       } + host(timeout: "how long the invited have to answer (30)") + output,
     text: [
-      "Lists who is nearby with where each stands: nearby, invited, connecting, connected, declined. /invite NAME asks one "
-        + "into the session; /done, once there are enough, ends the list and stays in the session; /cancel gives up, and "
-        + "ends with 1. Others find this peer meanwhile, and can invite it.",
+      "Lists nearby peers with their state: nearby, invited, connecting, connected, declined. /invite NAME invites one "
+        + "into the session; /done, once there are enough, ends the list and stays in the session; /cancel gives up, with "
+        + "exit code 1. Others find this peer meanwhile, and can invite it.",
       SharedHelp.console,
     ],
     examples: [
@@ -88,9 +91,8 @@ extension Syntax {
     name: "adhoc", summary: "connect with everybody nearby, and watch what happens", arguments: [optionalType],
     options: session + host(timeout: "end after this time") + output,
     text: [
-      "Everybody nearby who does the same with the same type is connected, with no question asked; the type is "
-        + "'\(SharedHelp.adhocType)' if not told. Each event is shown with its time. At the first start it asks for a name, "
-        + "and keeps it.",
+      "Everybody nearby who runs this with the same type is connected, without asking; the default type is "
+        + "'\(SharedHelp.adhocType)'. Each event is shown with its time. The first start asks for a name, and stores it.",
       SharedHelp.console,
     ],
     examples: [
@@ -117,79 +119,80 @@ extension Syntax {
       .init(name: "message", value: .text("TEXT"), summary: "a message", isRepeatable: true),
       .init(
         name: "unreliable", value: .none,
-        summary: "messages go at once or are lost, and nobody hears whether they have arrived"),
+        summary: "best effort: send messages immediately, without acknowledgement or retransmission"),
       .init(
         name: "file", value: .file("PATH"), summary: "a file; all words behind it are files too", isRepeatable: true,
         isGreedy: true),
       .init(
         name: "url", value: .text("URL"),
-        summary: "what an http or https address holds, fetched by this machine, or a file:///PATH",
+        summary: "the content of an http or https URL, which this machine fetches, or a file:///PATH",
         isRepeatable: true),
       .init(name: "stream", value: .text("NAME"), summary: "standard input, as a stream of this name"),
-      .init(name: "context", value: .text("TEXT"), summary: "what the peer is told along with the invitation"),
+      .init(name: "context", value: .text("TEXT"), summary: "a text that the peer sees with the invitation"),
       encryption, shownIdentity, trust, store,
     ] + host(timeout: "how long to look for the peer and to wait for its answer (30)") + output,
     text: [
-      "Invites the peer, sends in the order messages, files, addresses, stream, and ends when the peer has all of it. A file that is "
-        + "cut off goes on where it was once the peer is back."
+      "Invites the peer, sends in the order messages, files, addresses, stream, and ends when the peer has all of it. An "
+        + "interrupted file transfer resumes when the peer is back."
     ],
     examples: [
       .init(line: "vicinity send chat Ada --message 'Soup is ready'", says: "one message"),
       .init(line: "vicinity send photos Ada --file *.jpg", says: "files, with progress, rate and time left"),
-      .init(line: "tar c docs | vicinity send backup k3xq --stream docs.tar", says: "whatever comes on standard input"),
+      .init(line: "tar c docs | vicinity send backup k3xq --stream docs.tar", says: "standard input as a stream"),
     ], synonyms: ["share", "upload", "put", "copy"])
 
   private static let receive = CommandSyntax(
-    name: "receive", summary: "be there for what others send", arguments: [type],
+    name: "receive", summary: "receive files and streams", arguments: [type],
     options: [
       .init(name: "output", value: .file("FILE"), summary: "where streams go (-: standard output)"),
       .init(name: "once", value: .none, summary: "end when the first sender is done"),
     ] + session + host(timeout: "end if nobody has connected in this time") + output,
     text: [
-      "Advertises the type and takes what members of the session send: files into a folder (this one, if not told), "
-        + "streams to standard output, one after another. All else, messages too, is told on standard error. Each "
-        + "invitation is asked about, unless --accept is given. If it is killed, it goes on with the files that were "
-        + "under way when it is started again with the same type.",
+      "Advertises the type and receives from members of the session: files into a folder (default: this one), "
+        + "streams to standard output, one after another. All else, messages too, goes to standard error. Each "
+        + "invitation waits for an answer, unless --accept is given. After a crash, a new start with the same type resumes "
+        + "the files in progress.",
       SharedHelp.console,
     ],
     examples: [
       .init(line: "vicinity receive photos --to-folder in", says: "ask who may send, files into the folder 'in'"),
-      .init(line: "vicinity receive backup --accept --once | tar x", says: "unpack one stream as it comes"),
+      .init(line: "vicinity receive backup --accept --once | tar x", says: "unpack one stream as it arrives"),
     ], synonyms: ["get", "download", "listen"])
 
   private static let peers = CommandSyntax(
     name: "peers", summary: "list who is nearby now", arguments: [optionalType],
     options: host(timeout: "how long to look (3)") + output,
     text: [
-      "Looks for a while, shows a table, and ends. Without a type it asks the hosts nearby which types their peers advertise, and "
-        + "lists all of these; hosts of older releases do not answer that."
+      "Browses for a while, shows a table, and ends. Without a type it asks the hosts nearby which types their peers "
+        + "advertise, and lists all of these; hosts of older releases do not answer that."
     ],
     examples: [
       .init(line: "vicinity peers", says: "everybody nearby, of all types"),
-      .init(line: "vicinity peers chat", says: "who advertises 'chat'"),
-      .init(line: "vicinity peers chat --timeout 10 --json", says: "look longer, an object a line"),
+      .init(line: "vicinity peers chat", says: "peers that advertise 'chat'"),
+      .init(line: "vicinity peers chat --timeout 10 --json", says: "look longer, as JSON lines"),
     ], synonyms: ["list", "ls", "who", "show"])
 
   private static let identity = CommandSyntax(
-    name: "identity", summary: "show who this peer is, and make sure who others are",
+    name: "identity", summary: "show this peer's identity, and verify others",
     arguments: [
       .init(
-        name: "action", summary: "what to do, as below: show if not told", isOptional: true,
+        name: "action", summary: "what to do, as below (show)", isOptional: true,
         choices: IdentityCommand.Action.allCases.map(\.rawValue)),
       .init(name: "words", summary: "what it is about", isOptional: true, isRest: true),
     ],
     options: [
       .init(
         name: "password-file", value: .file("FILE"),
-        summary: "where the password of a .p12 file is (-: standard input); asked for if not told")
+        summary: "file with the password of a .p12 file (-: standard input; default: a prompt)")
     ] + host(timeout: "how long to look for the peer (30)") + output,
     text: IdentityCommand.Action.allCases.map { "\($0.usage): \($0.summary)" },
     examples: [
       .init(line: "vicinity identity", says: "the ID that others see, and all that is known of others"),
       .init(line: "vicinity identity compare chat Ada", says: "compare codes with Ada, who advertises 'chat'"),
       .init(
-        line: "vicinity identity trust k3xqd7kzwvfyrm5ulc2nbtoaje Ada", says: "know a peer by the ID that it told you"),
-      .init(line: "vicinity identity import ann.p12", says: "keep a private key with its certificates"),
+        line: "vicinity identity trust k3xqd7kzwvfyrm5ulc2nbtoaje Ada",
+        says: "trust a peer by an ID from a reliable source"),
+      .init(line: "vicinity identity import ann.p12", says: "store a private key with its certificates"),
     ], synonyms: ["id", "whoami", "key", "keys", "trust"])
 
   private static let doctor = CommandSyntax(
@@ -197,8 +200,8 @@ extension Syntax {
     options: host(timeout: "how long to listen for others (3)") + output,
     text: [
       "Tries what discovery and connections need: the discovery daemon and D-Bus, interfaces and addresses, multicast, "
-        + "the port, the firewall, the access point, shared folders, the key. Each finding says how it stands and, where it is not well, the cure. "
-        + "Some rules can be read by root only."
+        + "the port, the firewall, the access point, shared folders, the key. Each finding has a state and, if it is a problem, the remedy. "
+        + "Some firewall rules can be read by root only."
     ],
     examples: [
       .init(line: "vicinity doctor", says: "look at everything"),
@@ -207,7 +210,7 @@ extension Syntax {
     ], synonyms: ["status", "check", "diagnose", "test", "debug"])
 
   private static let completion = CommandSyntax(
-    name: "completion", summary: "print what lets a shell complete commands and options",
+    name: "completion", summary: "print a script by which a shell completes commands and options",
     arguments: [.init(name: "shell", summary: "the shell", choices: Completion.Shell.allCases.map(\.rawValue))],
     options: [], text: [],
     examples: [
@@ -243,7 +246,8 @@ extension Syntax {
 
   private static let encryption = OptionSyntax(
     name: "encryption", value: .choice(["optional", "required", "none"]),
-    summary: "whom to be in a session with; every connection is encrypted whatever this says (optional)",
+    summary:
+      "encryption preference: members with a conflicting one are kept out; connections are always encrypted (optional)",
     group: .session)
 
   private static let shownIdentity = OptionSyntax(
@@ -252,7 +256,7 @@ extension Syntax {
 
   private static let store = OptionSyntax(
     name: "store", value: .file("FILE|none"),
-    summary: "keep what is under way in this file, and go on from there if this is killed (none; receive: by the keys)",
+    summary: "store the session in this file, and resume from it after a crash (none; receive: beside the keys)",
     group: .session)
 
   private static let hidden = OptionSyntax(
@@ -262,25 +266,25 @@ extension Syntax {
   private static let trust = OptionSyntax(
     name: "trust", value: .choice(["any", "known", "anchors", "ask"]),
     summary:
-      "whom to let in of those who join: all; known peers; who shows certificates that lead to an anchor; ask (any)",
+      "admission policy: everybody; known peers; certificates under a trust anchor; ask (any)",
     group: .session)
 
   private static let session: [OptionSyntax] = [
     .init(
-      name: "info", value: .pair, summary: "what whoever browses is shown of this peer", group: .session,
+      name: "info", value: .pair, summary: "discovery info, which browsers see of this peer", group: .session,
       isRepeatable: true),
-    .init(name: "accept", value: .none, summary: "take all invitations without asking", group: .session),
+    .init(name: "accept", value: .none, summary: "accept all invitations without asking", group: .session),
     .init(
-      name: "to-folder", value: .folder("FOLDER"), summary: "take all files without asking, into this folder",
+      name: "to-folder", value: .folder("FOLDER"), summary: "accept all files without asking, into this folder",
       group: .session),
     encryption, shownIdentity, trust, store,
     .init(
       name: "until", value: .choice(["stopped", "connected", "full"]),
       summary:
-        "when looking for others, and being found by them, ends by itself: not, once connected, or once the session is full (stopped)",
+        "when browsing and advertising stop automatically: never, once connected, or once the session is full (stopped)",
       group: .session),
     .init(
-      name: "peers-max", value: .number("N", 2...10_000), summary: "peers in the session, with this one (256)",
+      name: "peers-max", value: .number("N", 2...10_000), summary: "peers in the session, including this one (256)",
       group: .session),
   ]
 
@@ -291,7 +295,7 @@ extension Syntax {
         isInEnvironment: true),
       .init(
         name: "keys", value: .folder("FOLDER|ephemeral"),
-        summary: "where this host keeps who it is; 'ephemeral': nowhere (the user's data folder)", group: .host,
+        summary: "folder of this host's private keys; 'ephemeral': not stored (the user's data folder)", group: .host,
         isInEnvironment: true),
       .init(
         name: "medium", value: .medium,
@@ -303,10 +307,10 @@ extension Syntax {
         group: .host,
         isInEnvironment: true),
       .init(
-        name: "at", value: .address, summary: "where another host is; goes with --discovery static", group: .host,
+        name: "at", value: .address, summary: "address of another host, with --discovery static", group: .host,
         isRepeatable: true, isGreedy: true),
       .init(
-        name: "port", value: .number("N", 0...65_535), summary: "where this host listens (any that is free)",
+        name: "port", value: .number("N", 0...65_535), summary: "port on which this host listens (any that is free)",
         group: .host, isInEnvironment: true),
       .init(
         name: "busy-poll", value: .choice(["on", "off"]),
@@ -317,8 +321,10 @@ extension Syntax {
   }
 
   static let output: [OptionSyntax] = [
-    .init(name: "json", value: .none, summary: "one object a line on standard output, nothing else", group: .output),
-    .init(name: "no-color", value: .none, summary: "no colours; NO_COLOR=1 says the same", group: .output),
+    .init(
+      name: "json", value: .none, summary: "JSON lines: one object per line on standard output, nothing else",
+      group: .output),
+    .init(name: "no-color", value: .none, summary: "no colours, as with NO_COLOR=1", group: .output),
     .init(name: "quiet", value: .none, summary: "only results and errors", group: .output),
   ]
 }
@@ -327,6 +333,6 @@ extension Syntax {
 private enum SharedHelp {
   static let adhocType = AdhocCommand.defaultType
   static let console =
-    "While it runs, lines on standard input say what to do: text is sent to all; /to NAME TEXT, /send PATH [to NAME], /stream NAME, "
-    + "/accept, /decline, /peers, /nearby, /invite NAME, /leave, /quit; /help says more. With --json the slash may be missing."
+    "While it runs, it reads commands from standard input: text is sent to all; /to NAME TEXT, /send PATH [to NAME], /stream NAME, "
+    + "/accept, /decline, /peers, /nearby, /invite NAME, /leave, /quit; /help explains them. With --json the slash is optional."
 }

@@ -10,8 +10,8 @@ enum AdminCommand {
     var summary: String {
       switch self {
       case .reset:
-        "ends the tokens of all operators and admins, or of everybody, and shows a pairing code for a new operator; the "
-          + "codes that were open end too. Where no gateway runs, the tokens are gone when it is started."
+        "revokes the tokens of all operators and admins, or of everybody, and all pairing codes, and shows a new code for an "
+          + "operator. If no gateway runs, the tokens are revoked at its next start."
       }
     }
   }

@@ -21,14 +21,14 @@ enum IdentityCommand {
 
     var summary: String {
       switch self {
-      case .show: "the IDs of this host and its peer, its certificates, and whom it knows."
+      case .show: "show the IDs of this host and its peer, its certificates, and the trusted peers."
       case .compare:
-        "both see a code; where it is the same, nobody stands between the two, and the peer is known from then on."
-      case .trust: "know a peer by an ID that somebody who is sure of it has told."
-      case .forget: "know it no more."
+        "show a short authentication code on both sides: if the codes match, there is no man in the middle, and the peer is trusted from then on."
+      case .trust: "trust a peer by an ID from a reliable source."
+      case .forget: "stop trusting it."
       case .importFile:
-        "keep a private key with its certificates, from a PKCS#12 file (.p12, .pfx); --identity shows it."
-      case .anchor: "believe the certificates of a file (PEM or DER), and those that they vouch for."
+        "store a private key with its certificates, from a PKCS#12 file (.p12, .pfx); --identity shows it."
+      case .anchor: "trust the certificates of a file (PEM or DER), and those that they have issued."
       }
     }
 

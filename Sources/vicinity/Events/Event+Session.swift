@@ -184,7 +184,7 @@ extension Event {
       let name = paint.named(member, label)
       return [
         reason == .none
-          ? paint(.good, "confirmed: ") + "nobody stands between you and \(name)"
+          ? paint(.good, "confirmed: ") + "the codes match, so there is no man in the middle between you and \(name)"
           : paint(.bad, "not confirmed: ") + "the comparison with \(name) ended: \(reason.sentence)"
       ]
     }

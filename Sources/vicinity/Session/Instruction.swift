@@ -24,24 +24,24 @@ enum Instruction: Equatable, Sendable {
   }
 
   static let kinds = [
-    Kind(name: "say", usage: "/say TEXT", summary: "send a message to all; a line without a slash is one too"),
+    Kind(name: "say", usage: "/say TEXT", summary: "send a message to all; a line without a slash does the same"),
     Kind(name: "to", usage: "/to NAME TEXT", summary: "send a message to one; quotation marks keep a name together"),
     Kind(
       name: "send", usage: "/send PATH [to NAME]",
-      summary: "send a file, or what a URL holds, to all if nobody is named"),
+      summary: "send a file, or the content of a URL; by default to all"),
     Kind(name: "stream", usage: "/stream NAME [to NAME]", summary: "send the following lines as a stream, until /end"),
-    Kind(name: "accept", usage: "/accept [N]", summary: "say yes: to an invitation, a file, a code"),
-    Kind(name: "decline", usage: "/decline [N]", summary: "say no"),
+    Kind(name: "accept", usage: "/accept [N]", summary: "accept an invitation, a file, or a code that matches"),
+    Kind(name: "decline", usage: "/decline [N]", summary: "decline it"),
     Kind(
       name: "cancel", usage: "/cancel [N]",
-      summary: "cut a file off that is under way; without a number, while a session is put together: give up"),
-    Kind(name: "compare", usage: "/compare NAME", summary: "see the same code on both sides, or do not trust"),
-    Kind(name: "peers", usage: "/peers", summary: "who is connected"),
-    Kind(name: "nearby", usage: "/nearby [WORD…]", summary: "who is nearby, and where each stands"),
-    Kind(name: "invite", usage: "/invite NAME", summary: "ask one who is nearby into the session"),
-    Kind(name: "done", usage: "/done", summary: "a session that is put together has all it needs"),
-    Kind(name: "leave", usage: "/leave", summary: "leave the session, and stay here"),
-    Kind(name: "quit", usage: "/quit", summary: "say goodbye and end"),
+      summary: "cancel a file transfer; without a number, in 'gather': give up"),
+    Kind(name: "compare", usage: "/compare NAME", summary: "verify a member: both sides must show the same code"),
+    Kind(name: "peers", usage: "/peers", summary: "list the connected peers"),
+    Kind(name: "nearby", usage: "/nearby [WORD…]", summary: "list the nearby peers with their state"),
+    Kind(name: "invite", usage: "/invite NAME", summary: "invite a nearby peer into the session"),
+    Kind(name: "done", usage: "/done", summary: "in 'gather': end the list and start the session"),
+    Kind(name: "leave", usage: "/leave", summary: "leave the session, and keep running"),
+    Kind(name: "quit", usage: "/quit", summary: "leave the session, and exit"),
     Kind(name: "help", usage: "/help", summary: "this list"),
   ]
 
