@@ -162,7 +162,8 @@ final class Core {
     sessionStore.onDamage = { [log] in
       log(
         .error, for: .operator, "damaged",
-        "a stored message is not what it was: the disk or its memory may be failing; restore a backup where it matters")
+        "a stored message is corrupt (checksum mismatch): the disk or its memory may be failing; restore a backup if needed"
+      )
     }
   }
 

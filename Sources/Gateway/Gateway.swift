@@ -92,8 +92,8 @@ public actor Gateway {
     for part in SessionStore.folders where Folder.holdsFiles("\(folder)/\(part)") {
       throw Problem(
         .unavailable,
-        "\(store) is gone, which says whose the files in \(folder)/\(part) are: put it back, from a backup where there is "
-          + "one, or move \(folder) away to begin anew; nothing was changed")
+        "\(store), the database of the files in \(folder)/\(part), is missing: restore it from a backup, or move \(folder) "
+          + "away to start empty; nothing was changed")
     }
   }
 

@@ -162,4 +162,4 @@ class Examples(Stage):
         page.get_by_label("peer").fill("nobody")
         page.get_by_role("button", name="Send").click()
         expect(answer).to_contain_text("nobody")
-        expect(page.locator("#code")).to_contain_text("Nothing is there")
+        expect(page.locator("#code")).to_contain_text("Not found")

@@ -231,7 +231,7 @@ extension LabTests {
         try await third.gate.wait(in: found, "\(anna.peer) is found") { $0["id"] == .text(anna.peer) }
         let refused = try await third.end(of: try await third.invite(anna.peer, "gate-second"))
         #expect(refused["state"] == "failed", "\(refused)")
-        #expect(refused["problem"]?["detail"]?.text?.contains("the session has no place left") == true, "\(refused)")
+        #expect(refused["problem"]?["detail"]?.text?.contains("the session is full") == true, "\(refused)")
         #expect(try await second.connected() == [puppet.peer])
 
         // Each session is on its own.

@@ -63,7 +63,7 @@ import Testing
     ada.say("decline\n")
     #expect(field("reason", of: try bob.line(#""event":"invitationEnded""#)) == "declined")
     #expect(try bob.ended() == 4)
-    #expect(bob.err.contains("the other side said no"))
+    #expect(bob.err.contains("the other side declined"))
   }
 
   @Test func `P-SEC-1 Peers that disagree about encryption are refused, and told why`() throws {

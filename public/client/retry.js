@@ -2,8 +2,8 @@ const retryDelayMin = 500
 const retryDelayMax = 10_000
 
 /**
- * Milliseconds until the next attempt: exponential backoff with a cap. Half of it is random, so that clients that lost
- * their gateway together do not come back together.
+ * Milliseconds until the next attempt: exponential backoff with a cap. Half of it is random (jitter), so that clients
+ * that lost their gateway together do not reconnect together.
  */
 export const backoff = (attempt) => Math.min(retryDelayMax, retryDelayMin * 2 ** attempt) * (0.5 + Math.random() / 2)
 

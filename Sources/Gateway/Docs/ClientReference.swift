@@ -26,10 +26,10 @@ struct ClientReference {
       prose: """
         Peers find each other, meet in sessions, and send messages, streams and files, in a browser or in Node. The client is a few ES modules without a dependency, and this gateway serves all of it: it works without the internet.
 
-        - `on('message', …)` tells each event to any number of listeners; `for await` reads the same from `events('message')`.
+        - `on('message', …)` adds a listener for an event; `events('message')` is the same as an async iterator, for `for await`.
         - A message that is sent while the gateway is away waits in the outbox, also over a reload of the page, and is sent exactly once.
-        - The connection comes back by itself, after at most ten seconds. If events were missed meanwhile, `gap` says so.
-        - What goes wrong is thrown as a `Problem` with the `kind` of the [problems](/problems) of the gateway.
+        - The client reconnects automatically, with exponential backoff and jitter, capped at ten seconds. If events were missed meanwhile, it emits `gap`.
+        - Methods throw a `Problem`; its `kind` is one of the gateway's [problem kinds](/problems).
         """, below: base.text)
   }
 
@@ -47,7 +47,7 @@ struct ClientReference {
       <script type="module" src="my-page.js"></script>
       """
     return """
-      \(Markup(prose: "A page of this gateway, or one whose origin it was started with (`--origin`), names the client by an import map. Browsers that know `integrity` refuse a module that has changed; the path has the version, so that another version of the gateway does not change it unseen."))
+      \(Markup(prose: "A page of this gateway, or of an origin that `--origin` allows, loads the client by an import map. Browsers that support `integrity` in import maps reject a changed module. The path includes the version, so an update of the gateway does not silently change the client."))
       <pre>\(map)</pre>
       """
   }

@@ -78,7 +78,7 @@ extension Problem.Kind {
         title: "Problems", below: base,
         body: """
           <header><p class="quiet"><a href="\(base.text)/docs">Vicinity</a></p><h1>Problems</h1>
-          <p>What goes wrong is told as <code>application/problem+json</code>, whose type is one of these pages.</p></header>
+          <p>Errors are <code>application/problem+json</code> (RFC 9457). The <code>type</code> of a problem is the path of one of these pages.</p></header>
           <table>\(Markup(rows))</table>
           """))
   }

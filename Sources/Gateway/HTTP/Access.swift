@@ -148,7 +148,7 @@ final class Access {
       throw .unauthorized("the Authorization header must be 'Bearer' and a token")
     }
     guard let entry = clients.tokenEntry(for: token) else {
-      throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
+      throw .unauthorized("this token is unknown, revoked or expired: pair again")
     }
     _ = try requirePrivate(entry.view, over: RequestConnection(head))
     return entry
@@ -164,7 +164,7 @@ final class Access {
     if isChange, case .anyone = route.access { return nil }
     if isChange, head.headers[Self.csrfHeader] != clients.csrf(for: token) {
       throw Problem(
-        .forbidden, "a change by cookie needs the header \(Self.csrfHeader), with what the pairing gave as 'csrf'",
+        .forbidden, "a change with a cookie needs the header \(Self.csrfHeader), with the 'csrf' token of the pairing",
         field: Self.csrfHeader, rule: "csrf")
     }
     return view
@@ -248,7 +248,7 @@ final class Access {
     for item in call.query where !route.parameters.contains(item.name) {
       let known = route.parameters.isEmpty ? "none" : route.parameters.map { "'\($0)'" }.joined(separator: ", ")
       throw Problem(
-        .invalidParameter, "nobody knows a query parameter \(QuotedText.of(item.name)) here; there are \(known)",
+        .invalidParameter, "unknown query parameter \(QuotedText.of(item.name)); known parameters: \(known)",
         field: item.name, rule: "known")
     }
   }

@@ -167,7 +167,7 @@ struct Fields {
     if let stranger = members.first(where: { !readNames.contains($0.name) }) {
       let known = Set(readNames).sorted().map { "'\($0)'" }.joined(separator: ", ")
       throw Problem(
-        .invalidParameter, "nobody knows a field \(QuotedText.of(path(of: stranger.name))) here; there are \(known)",
+        .invalidParameter, "unknown field \(QuotedText.of(path(of: stranger.name))); known fields: \(known)",
         field: path(of: stranger.name), rule: "known")
     }
   }

@@ -119,27 +119,27 @@ extension Problem.Kind {
   var title: String {
     switch self {
     case .notConnected: "Not connected"
-    case .invalidParameter: "A parameter is not valid"
+    case .invalidParameter: "Invalid parameter"
     case .unsupported: "Not supported"
-    case .timedOut: "No answer in time"
+    case .timedOut: "Timed out"
     case .cancelled: "Cancelled"
-    case .unavailable: "Not available now"
-    case .unknown: "Something went wrong here"
-    case .unauthorized: "Who are you?"
+    case .unavailable: "Unavailable"
+    case .unknown: "Internal error"
+    case .unauthorized: "Not authenticated"
     case .forbidden: "Not allowed"
-    case .notFound: "Nothing is there"
-    case .methodNotAllowed: "The method does not fit"
-    case .notAcceptable: "It cannot be had in that form"
-    case .conflict: "It contradicts what is there"
-    case .gone: "It is gone"
-    case .preconditionFailed: "It has changed meanwhile"
+    case .notFound: "Not found"
+    case .methodNotAllowed: "Method not allowed"
+    case .notAcceptable: "Not acceptable"
+    case .conflict: "Conflict with the current state"
+    case .gone: "Gone"
+    case .preconditionFailed: "Precondition failed"
     case .tooLarge: "Too large"
-    case .unsupportedMediaType: "The type of the body does not fit"
-    case .rangeNotSatisfiable: "There are no such bytes"
-    case .misdirected: "This is not the host that you mean"
-    case .upgradeRequired: "This is a WebSocket"
-    case .tooMany: "Too much at once"
-    case .badRequest: "The request is not understood"
+    case .unsupportedMediaType: "Unsupported media type"
+    case .rangeNotSatisfiable: "Range not satisfiable"
+    case .misdirected: "Misdirected request"
+    case .upgradeRequired: "WebSocket upgrade required"
+    case .tooMany: "Limit reached"
+    case .badRequest: "Malformed request"
     }
   }
 
@@ -147,34 +147,35 @@ extension Problem.Kind {
   var explanation: String {
     switch self {
     case .notConnected:
-      "Somebody to whom something was to be sent is not connected. Members with their states are listed under the session."
+      "A recipient is not connected. The session's list of members has their states."
     case .invalidParameter:
-      "A field of the body, a query parameter or a part of the path breaks a rule. The problem names the field, the rule and the limit."
-    case .unsupported: "The request is well-formed, and this gateway does not do what it asks."
-    case .timedOut: "Somebody did not answer within the time that was given."
-    case .cancelled: "What was under way was cancelled, by this side or the other."
+      "A field of the body, a query parameter or a part of the path is invalid. The problem names the field, the rule and the limit."
+    case .unsupported: "The request is well-formed, but this gateway does not support it."
+    case .timedOut: "The other side did not answer before the timeout."
+    case .cancelled: "An operation in progress was cancelled, by this side or the other."
     case .unavailable:
-      "It cannot be done now. With the reason queueFull a member is behind, the status is 429, and Retry-After says when to try again. With the reason noSpace the gateway's disk is full, or the client has as much on it as one may have, and the status is 507: the detail says which, and what is live goes on. Otherwise a part of the gateway is not there."
-    case .unknown: "A fault of the gateway, or something that nobody foresaw. The gateway's log says more."
+      "The request cannot be served now. With the reason queueFull (429) the send queue of a member is full: retry after Retry-After. With noSpace (507) the disk is full or the client's quota is exhausted, as the detail says; live messages and streams continue. Otherwise (503) a part of the gateway is overloaded, draining or down."
+    case .unknown: "A bug of the gateway, or an unexpected error. The gateway's log has more."
     case .unauthorized:
       "The request needs a token: 'Authorization: Bearer …'. A token comes from a pairing code: POST /v1/pairings."
-    case .forbidden: "The token is good, and its role or the connection does not allow this."
+    case .forbidden: "The token is valid, but its role, its scopes or the connection does not permit this."
     case .notFound: "There is nothing at this path, or it belongs to another client."
     case .methodNotAllowed:
-      "The path is there, and does not have this method. The Allow header lists those that it has."
-    case .notAcceptable: "The answer cannot be given in any form that the Accept header allows."
-    case .conflict: "What is asked contradicts the state in which things are. The detail says how."
-    case .gone: "It was there and has ended."
-    case .preconditionFailed: "If-Match names another state than the present one: read it again, and decide anew."
-    case .tooLarge: "The body, or a part of it, is larger than the limit that is named."
-    case .unsupportedMediaType: "The Content-Type of the body, or its Content-Encoding, is none that this path takes."
-    case .rangeNotSatisfiable: "The Range header asks for bytes past the end."
+      "The path exists, but does not have this method. The Allow header lists its methods."
+    case .notAcceptable: "The response is not available in any type that the Accept header allows."
+    case .conflict: "The request conflicts with the current state of the item, as the detail explains."
+    case .gone: "The item existed, but has ended or was deleted."
+    case .preconditionFailed:
+      "The ETag in If-Match is not the current one: the item has changed. Read it again before you change it."
+    case .tooLarge: "The body, or a part of it, is larger than the given limit."
+    case .unsupportedMediaType: "This path does not accept the Content-Type of the body, or its Content-Encoding."
+    case .rangeNotSatisfiable: "The Range header begins past the end of the content."
     case .misdirected:
-      "The Host header names a host that this gateway does not answer for. 'vicinity serve --host-name' adds one."
-    case .upgradeRequired: "What is here is spoken by WebSocket: the detail names the subprotocol."
+      "The Host header has a name that this gateway does not serve. 'vicinity serve --host-name' adds one."
+    case .upgradeRequired: "This path is a WebSocket: send an Upgrade request; the detail names the subprotocol."
     case .tooMany:
-      "A limit on rate or number was reached. Retry-After says when to try again; where it is missing, the detail says what makes room."
-    case .badRequest: "The request is not HTTP as it should be, or its body is not JSON."
+      "A rate limit or a limit on a number was reached. Retry-After says when to retry; if it is missing, the detail says how to make room."
+    case .badRequest: "The request is not valid HTTP, or its body is not valid JSON."
     }
   }
 }
@@ -237,7 +238,7 @@ extension Problem {
   }
 
   init(_ method: Method, notAmong methods: String) {
-    self.init(.methodNotAllowed, "\(method.name) does not work here; what works: \(methods)")
+    self.init(.methodNotAllowed, "\(method.name) is not allowed here; allowed methods: \(methods)")
     headers = [Field(name: "Allow", value: methods)]
   }
 

@@ -26,8 +26,8 @@ extension Core {
       throw Problem(
         .unsupported,
         sessionStore.isDurable
-          ? "the peer lives with its WebSocket, and its sessions do too: keep the history in memory"
-          : "this gateway keeps its keys nowhere, so that nothing of it lasts: keep the history in memory",
+          ? "the peer and its sessions end with its WebSocket, so they cannot have a durable history: use 'memory'"
+          : "this gateway has ephemeral keys, so it cannot have a durable history: use 'memory'",
         field: "history.keep", rule: "lasting")
     }
     return retention

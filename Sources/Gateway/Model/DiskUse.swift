@@ -100,7 +100,7 @@ extension Core {
     let taken = diskUse[owner]
     guard taken <= bytesMax, bytes <= UInt64(bytesMax) - taken else {
       throw .noSpace(
-        "\(taken) bytes of the \(bytesMax) that a client's resources may take here are taken, and this is \(bytes) more: delete resources that are done",
+        "quota exceeded: resources of this client use \(taken) of \(bytesMax) bytes, and this one needs \(bytes) more: delete other resources",
         rule: "resourceBytesPerClient", limit: bytesMax)
     }
   }
@@ -108,10 +108,10 @@ extension Core {
   /// Reserves quota for the history of another session while that is open; throws if it is exceeded.
   func reserveQuota(_ retention: SessionParameters.Retention, for owner: Owner) throws(Problem) {
     let (bytes, bytesMax) = (retention.onDisk, options.limits.historyBytesPerClient)
-    let promised = historyUse[owner]
-    guard bytes == 0 || promised <= bytesMax && bytes <= UInt64(bytesMax) - promised else {
+    let reserved = historyUse[owner]
+    guard bytes == 0 || reserved <= bytesMax && bytes <= UInt64(bytesMax) - reserved else {
       throw .noSpace(
-        "\(promised) bytes of the \(bytesMax) that a client's histories may take here are promised to its sessions, and this one asks for \(bytes) more: let it keep less, or end sessions that are done",
+        "quota exceeded: sessions of this client have reserved \(reserved) of \(bytesMax) bytes of history, and this one needs \(bytes) more: reduce history.bytes, or end other sessions",
         field: "history.bytes", rule: "historyBytesPerClient", limit: bytesMax)
     }
     historyUse.change(owner, from: 0, to: bytes)
@@ -121,7 +121,7 @@ extension Core {
     historyUse.change(owner, from: retention.onDisk, to: 0)
   }
 
-  /// There is no room for it: tells its sender and its recipient.
+  /// Ends a resource for lack of disk space or quota, and notifies its sender and its recipient.
   func refuseForSpace(_ resource: ResourceModel, in session: SessionModel, _ problem: Problem) {
     let (incoming, isOffered) = (resource.incoming, resource.state == .offered)
     start { _ in

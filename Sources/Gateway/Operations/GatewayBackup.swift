@@ -129,7 +129,7 @@ public struct GatewayBackup: Hashable, Sendable {
 extension Core {
   func backUp(to place: String) async throws -> JSON {
     guard let keys = try options.host.keys.path() else {
-      throw Problem(.unsupported, "this gateway keeps its keys nowhere, so that there is nothing to go on from")
+      throw Problem(.unsupported, "this gateway has ephemeral keys, so it cannot be restored from a backup")
     }
     let (writer, folder) = (store, options.folder)
     let backup = try await GatewayBackup.make(writer, folder, keys, to: place)

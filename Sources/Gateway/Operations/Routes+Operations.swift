@@ -15,9 +15,9 @@ extension Routes {
 }
 
 extension Core {
-  /// The reason why clients should use another gateway, or come later; nil for none.
+  /// The reason why the readiness check fails, so that a load balancer routes clients elsewhere; nil while it succeeds.
   var unreadiness: String? {
-    if isDraining { return "the gateway is about to stop" }
+    if isDraining { return "the gateway is draining: it is about to stop" }
     if let loss = store.loss {
       return "\(loss); restore a backup, or start the gateway again to go on with what is there"
     }
@@ -27,7 +27,7 @@ extension Core {
     if freeDiskSpace.shortage(at: Instant.now) != nil {
       return "the disk of \(options.folder) is nearly full: less than \(freeDiskSpace.freeMin) bytes are free"
     }
-    if host.storeIsFailing { return "what is to be kept cannot be written to \(options.folder): the log says why" }
+    if host.storeIsFailing { return "the store cannot write to \(options.folder): see the log" }
     return nil
   }
 

@@ -153,7 +153,7 @@ extension Routes {
   private static func export(_ core: Core, _ call: Call, _ exchange: Exchange) throws {
     let client = try call.need()
     guard client.meant(by: call[0]) == client.id else {
-      throw Problem(.forbidden, "what is kept of a client is for itself only, whoever asks", rule: "own")
+      throw Problem(.forbidden, "a client can export only its own data, whatever its role", rule: "own")
     }
     guard client.scopes == .all else {
       throw Problem(

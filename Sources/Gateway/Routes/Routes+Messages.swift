@@ -72,7 +72,7 @@ extension Routes {
   /// The bytes that were sent.
   private static func body(of message: Item) throws -> Reply {
     let json = try JSON(parsing: message.bytes)
-    if json["damaged"] == true { throw Problem(.gone, "the disk has made something else of what this message said") }
+    if json["damaged"] == true { throw Problem(.gone, "the stored message is corrupt (checksum mismatch)") }
     let content = ForeignContent(json["contentType"]?.text ?? "", named: message.id)
     let isText = content.type == "text/plain" && json["encoding"] == nil
     let type = isText ? "text/plain; charset=utf-8" : content.type

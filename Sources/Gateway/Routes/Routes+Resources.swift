@@ -276,7 +276,8 @@ extension Core {
     let digest = try await host.digest(of: path)
     guard digest == told else {
       throw Problem(
-        .conflict, "what is here has the digest \(digest.header), and another was told: upload it anew, by PUT",
+        .conflict,
+        "digest mismatch: the uploaded content has \(digest.header), not the one in Repr-Digest; upload it again with PUT",
         field: "Repr-Digest", rule: "digest")
     }
     return digest

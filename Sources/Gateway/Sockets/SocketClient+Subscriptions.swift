@@ -3,8 +3,9 @@ internal import Web
 
 /// Subscriptions to a channel: a snapshot, or the changes since a position, and then each change as it comes.
 ///
-/// What a client has to catch up with may be much: it is read and sent piece by piece, at the client's pace, and the
-/// client subscribes to the channel's ring once it has the rest. So nothing that is published meanwhile sends it away.
+/// A backlog can be long: it is read and sent in pieces, at the client's pace (flow control), and the client subscribes
+/// to the channel's ring when it has caught up. So changes that are published meanwhile do not close it as a slow
+/// consumer.
 extension SocketClient {
   /// The size of a piece, and the limit on queued bytes at which the next one is sent.
   private static let pieceBytes = unreadBytesMax / 2
@@ -166,7 +167,8 @@ extension SocketClient {
       case .changes(let news): tell(news, subscription, view, keeping: nil)
       case .stored: return sendStoredChanges(subscription, view)
       case .lost:
-        return close(.lagging, "what comes next is kept no more: reconnect, and subscribe with the last position")
+        return close(
+          .lagging, "the next changes are no longer retained: reconnect, and subscribe with the last position")
       case .done:
         subscription.finish()
         return subscription.collection.subscribe(socket)
@@ -185,7 +187,7 @@ extension SocketClient {
       client.readHistory(subscription, subscription.position) { client, news in
         guard let news else {
           return client.close(
-            .lagging, "what comes next is kept no more: reconnect, and subscribe with the last position")
+            .lagging, "the next changes are no longer retained: reconnect, and subscribe with the last position")
         }
         client.tell(news, subscription, view, keeping: reservation)
         client.sendNextChanges(subscription, view)

@@ -43,7 +43,7 @@ final class SocketClient: SocketOwner {
     core.sockets.add(self, socket)
     connectDeadline = core.reactor.schedule(after: core.options.authenticationTimeout) { [unowned self] in
       connectDeadline = nil
-      close(.silence, "nothing was said in time: send 'connect' first")
+      close(.silence, "authentication timed out: send 'connect' first")
     }
   }
 
@@ -161,7 +161,7 @@ final class SocketClient: SocketOwner {
         return try say(.ok, id, self.connect(connect))
       }
       guard let view else {
-        throw Problem.unauthorized("say who you are first: {\"id\": 1, \"connect\": {\"token\": \"…\"}}")
+        throw Problem.unauthorized("authenticate first: {\"id\": 1, \"connect\": {\"token\": \"…\"}}")
       }
       if let subscribe = try fields.object("subscribe") {
         try fields.end()

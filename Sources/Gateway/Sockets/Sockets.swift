@@ -51,7 +51,7 @@ final class Sockets {
 
   func add(_ client: SocketClient, _ socket: WebSocket) { clients[ObjectIdentifier(socket)] = client }
 
-  /// One of its WebSockets has said whose it is.
+  /// A WebSocket of the client has authenticated.
   func connected(_ client: ClientID) {
     countByClient[client, default: 0] += 1
     if let absence = absences.removeValue(forKey: client) { core.reactor.cancel(absence) }

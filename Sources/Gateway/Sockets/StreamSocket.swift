@@ -80,7 +80,7 @@ final class StreamSocket: SocketOwner {
     if let client = call.client { return begin(client) }
     startDeadline = core.reactor.schedule(after: core.options.authenticationTimeout) { [unowned self] in
       startDeadline = nil
-      end(.silence, "nothing was said in time: send {\"token\": \"…\"} first")
+      end(.silence, "authentication timed out: send {\"token\": \"…\"} first")
     }
   }
 
@@ -88,7 +88,7 @@ final class StreamSocket: SocketOwner {
     if let view { core.clients.markActive(view.id) }
     switch (stage, kind) {
     case (.waiting, .text): handleFrame(bytes, isLast)
-    case (.waiting, .binary): end(.unauthorized, "say who you are first: {\"token\": \"…\"}")
+    case (.waiting, .binary): end(.unauthorized, "authenticate first: {\"token\": \"…\"}")
     case (.writing, .binary):
       waiting += bytes
       if waiting.count >= Self.waitingBytesMax { socket.isReading = false }
