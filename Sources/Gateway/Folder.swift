@@ -126,7 +126,7 @@ enum Folder {
     do throws(SystemError) {
       try syncFolder(folder)
     } catch {
-      throw Problem(.unavailable, "\(folder) cannot be brought to the disk: \(error)")
+      throw Problem(.unavailable, "\(folder) cannot be synced to the disk: \(error)")
     }
   }
 

@@ -159,7 +159,7 @@ public actor Gateway {
     await scrubber?.stop()
     core?.controlSocket = nil
     core?.isStopping = true
-    core?.sockets.closeAll(.restart, "the gateway stops: come back")
+    core?.sockets.closeAll(.restart, "the gateway stops: reconnect")
     if core?.sessionStore.isDurable == true { await host.suspend() } else { await host.stop() }
     await store.close()
     core?.log.close()

@@ -118,7 +118,7 @@ struct ProtectionTests {
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: "\(folder)/authority.pem")
     try Data("damaged".utf8).write(to: URL(fileURLWithPath: "\(folder)/authority.pem"))
     let problem = #expect(throws: Problem.self) { try source("localhost").obtain(for: []) }
-    #expect(problem?.detail.contains("put it back") == true)
+    #expect(problem?.detail.contains("restore it") == true)
   }
 
   @Test("A certificate of the operator's is shown instead, and what is none is refused at the start")

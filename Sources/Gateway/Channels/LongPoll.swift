@@ -39,7 +39,7 @@ final class LongPoll: Follower {
   func accessRevoked() {
     let answer = answer
     finish()
-    answer?(.failure(Problem.unauthorized("the token was revoked: pair anew")))
+    answer?(.failure(Problem.unauthorized("the token was revoked: pair again")))
   }
 
   func gatewayStopping() { respond() }

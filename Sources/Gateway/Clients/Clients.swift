@@ -201,7 +201,7 @@ final class Clients {
     guard codes.count < limits.codesMax else {
       let end = codes.values.map(\.end).min() ?? steadyClock()
       throw Problem.rateLimited(
-        "\(codes.count) pairing codes are open: spend them, revoke some, or wait until they end",
+        "\(codes.count) pairing codes are open: use them, revoke some, or wait until they expire",
         after: Int((end - steadyClock()).components.seconds) + 1, rule: "codes", limit: limits.codesMax)
     }
     let left = time ?? limits.codeTime
@@ -233,7 +233,8 @@ final class Clients {
     guard let code = codes[Secrets.normalized(code: typed)] else {
       guesses.spend(connection.source, at: now)
       throw Problem(
-        .forbidden, "this is no open pairing code: codes are for one use and end soon; 'vicinity pair' shows a new one",
+        .forbidden,
+        "this pairing code is not valid: codes are for one use and expire soon; 'vicinity pair' shows a new one",
         field: "code", rule: "pairingCode")
     }
     if code.role > .member || limits.needsPrivateConnection, !connection.isPrivate {
@@ -241,8 +242,8 @@ final class Clients {
       codes[code.text] = nil
       throw Problem(
         .forbidden,
-        "a code for the role '\(code.role.rawValue)' is spent over HTTPS or on the machine itself only: others could read "
-          + "it on the way here, and it is void now; have a new one made ('vicinity pair') and use \(connection.secureURL)",
+        "a code for the role '\(code.role.rawValue)' can be used only over HTTPS or on the machine itself: it could be "
+          + "intercepted here, so it is void now; create a new one ('vicinity pair') and use \(connection.secureURL)",
         field: "code", rule: "privateConnection")
     }
     let times = [code.isShared ? code.end - now : nil, connection.isPrivate ? nil : limits.openTokenTime]

@@ -53,7 +53,7 @@ final class Export: BodySource {
     if call.method == .head { return core.respond(response, to: exchange) }
     guard core.exports[client.id] == nil else {
       throw Problem.rateLimited(
-        "another export of this client is under way: let it end, or leave it", after: 1, rule: "exports", limit: 1)
+        "another export of this client is in progress: let it end, or abort it", after: 1, rule: "exports", limit: 1)
     }
     let export = Export(client, exchange, core)
     core.exports[client.id] = export

@@ -56,7 +56,7 @@ final class Access {
     guard isOwnHost(host) else {
       throw Problem(
         .misdirected,
-        "this gateway does not answer for \(QuotedText.of(host)): ask by its address, or start it with --host-name \(host)"
+        "this gateway does not serve the host \(QuotedText.of(host)): use its address, or start it with --host-name \(host)"
       )
     }
     if header.utf8.count > Self.knownHostBytesMax { return }
@@ -100,7 +100,7 @@ final class Access {
     guard let origin = head.headers["Origin"], !isOwn(origin, head), !settings.origins.contains(origin) else { return }
     throw Problem(
       .forbidden,
-      "pages of \(QuotedText.of(origin)) may not ask this gateway: start it with --origin \(origin) if they should",
+      "the origin \(QuotedText.of(origin)) is not allowed (CORS): start the gateway with --origin \(origin) to allow it",
       field: "Origin", rule: "origin")
   }
 
@@ -181,7 +181,9 @@ final class Access {
 
   /// Refuses a client with more than a member's role where others can read the connection.
   private func requirePrivate(_ client: ClientView, over connection: RequestConnection) throws(Problem) -> ClientView {
-    if client.role > .member { try connection.requirePrivate("a token of the role '\(client.role.rawValue)' is taken") }
+    if client.role > .member {
+      try connection.requirePrivate("a token of the role '\(client.role.rawValue)' is accepted")
+    }
     return client
   }
 

@@ -132,7 +132,7 @@ struct RequestConnection: Sendable {
     if isPrivate { return }
     throw Problem(
       .forbidden,
-      "\(what()) over HTTPS or on the machine itself only, and this connection can be read by others: use \(secureURL)",
+      "\(what()) over HTTPS or on the machine itself only, and this connection is not encrypted: use \(secureURL)",
       field: field, rule: "privateConnection")
   }
 }

@@ -87,11 +87,11 @@ struct Idempotency {
     }
     guard entry.request == request(call) else {
       throw Problem(
-        .unsupported, "this Idempotency-Key was used for another request: each request has its own",
+        .unsupported, "this Idempotency-Key was used for another request: each request needs its own",
         field: "Idempotency-Key", rule: "sameRequest")
     }
     guard let reply = entry.reply else {
-      throw Problem(.conflict, "the first request with this Idempotency-Key is still under way: ask again in a moment")
+      throw Problem(.conflict, "the first request with this Idempotency-Key is still in progress: retry in a moment")
     }
     return reply
   }

@@ -165,13 +165,13 @@ final class ResponseBudget {
     refusals += 1
     guard accounts[client]?.isTaken == true else {
       var problem = Problem(
-        .unavailable, "large answers of other clients wait to be read: ask again in a moment, or for less",
+        .unavailable, "large responses of other clients wait to be read: retry in a moment, or request less",
         rule: "largeAnswersBytes", limit: Self.bytesMax)
       problem.retryAfter = 1
       return problem
     }
     return .rateLimited(
-      "another large answer for this client waits to be read, and a client has one at a time: read it, or ask for less",
+      "another large response for this client waits to be read, and a client has one at a time: read it, or request less",
       after: 1, rule: "largeAnswers", limit: 1)
   }
 }

@@ -46,7 +46,7 @@ final class Service: WebHandler {
         return try serve(file, exchange)
       }
       guard let match = core.router.match(head.path) else {
-        throw Problem(.notFound, "there is nothing at \(QuotedText.of(head.target)); /docs lists what there is")
+        throw Problem(.notFound, "\(QuotedText.of(head.target)) does not exist; /docs lists all paths")
       }
       if head.method == .options { return exchange.respond(options(match.methods, head)) }
       guard let route = match[head.method] else { throw Problem(head.method, notAmong: match.methods) }
@@ -121,7 +121,8 @@ final class Service: WebHandler {
     try core.access.check(call, route)
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
       throw Problem(
-        .unsupportedMediaType, "nothing is unpacked here: send it as it is, without \(QuotedText.of(coding))",
+        .unsupportedMediaType,
+        "bodies are not decompressed: send it without the Content-Encoding \(QuotedText.of(coding))",
         field: "Content-Encoding")
     }
     return call
@@ -396,7 +397,7 @@ final class Service: WebHandler {
     do throws(Problem) {
       try admit(head)
       if core.options.isHTTPSOnly { try RequestConnection(head).requirePrivate("a WebSocket begins") }
-      if core.isDraining { throw Problem(.unavailable, "the gateway is about to stop: come back in a moment") }
+      if core.isDraining { throw Problem(.unavailable, "the gateway is draining: reconnect in a moment") }
       return try core.sockets.decide(head)
     } catch {
       core.log.refused(error, "a WebSocket", by: nil)
@@ -447,7 +448,8 @@ extension Call {
   func checkMatch(_ item: Item?) throws(Problem) {
     guard let item, let header = headers["If-Match"] else { return }
     guard EntityTag.match(header, item.tag.description, by: .strong) else {
-      throw Problem(.preconditionFailed, "it has changed since: it is \(item.tag) now; read it again and decide anew")
+      throw Problem(
+        .preconditionFailed, "the item has changed: its ETag is \(item.tag) now; read it again before you change it")
     }
   }
 }

@@ -99,7 +99,7 @@ extension Core {
     if model.state == .pending {
       settle(
         model.id, .failed,
-        Problem(.unavailable, "the gateway was started again before the invitation was answered: invite anew"))
+        Problem(.unavailable, "the gateway was restarted before the invitation was answered: invite again"))
     } else {
       show(model)
     }

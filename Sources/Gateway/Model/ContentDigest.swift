@@ -166,7 +166,7 @@ extension Problem {
   static var damagedFile: Problem {
     Problem(
       .unknown,
-      "the content was damaged on the gateway's disk and is not given out: send or upload it again",
+      "the content is corrupt on the gateway's disk, and is not sent: send or upload it again",
       rule: "damaged")
   }
 }

@@ -11,7 +11,7 @@ extension Core {
   func diagnose() async throws -> JSON {
     guard !isDiagnosing else {
       throw Problem.rateLimited(
-        "somebody else is asking just now, and it takes some seconds: ask again", after: Self.diagnosisTimeMax)
+        "another diagnosis is in progress, which takes some seconds: retry then", after: Self.diagnosisTimeMax)
     }
     isDiagnosing = true
     defer { isDiagnosing = false }

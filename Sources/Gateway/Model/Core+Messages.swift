@@ -128,14 +128,14 @@ extension Core {
     // Errors are reported whether it was sent before or not.
     guard try mode(call) == .reliable else {
       throw Problem(
-        .invalidParameter, "an unreliable message is not kept, and so has no id of its own: POST it to the list",
+        .invalidParameter, "an unreliable message is not stored, so it cannot have an id: POST it to the list",
         field: "mode", rule: "oneOf")
     }
     if let item = model.messages[name] { return (item, false) }
     guard let history = model.history else { return (try await send(call, in: model, named: name), true) }
     guard History.ordinal(of: name) == nil else {
       throw Problem(
-        .invalidParameter, "names like 'm12' are those of messages that were given none: take another",
+        .invalidParameter, "ids like 'm12' are reserved for messages without one of the client: choose another",
         field: "message", rule: "reserved")
     }
     return try await history.names.withLock(name) {

@@ -17,7 +17,7 @@ extension Core {
     if waitingCount > 0 {
       log(
         .warning, for: .operator, "otherKeys",
-        "sessions of a host with other keys are in the store, and wait there: put its keys back, and start again",
+        "the store has sessions of other keys: restore those keys, and start again, to resume them",
         [.init("sessions", .number(waitingCount))])
     }
     reportLosses()
@@ -41,7 +41,7 @@ extension Core {
     if let loss = store.loss {
       log(
         .error, for: .operator, "lost",
-        "\(loss); clients are told to read their channels anew, restore a backup where it matters")
+        "\(loss); clients get snapshots of their channels; restore a backup if needed")
     }
     if sessionStore.unknownFileCount > 0 {
       log(

@@ -31,16 +31,18 @@ extension Core {
     isDraining = true
     controlSocket = nil
     host.network?.closePort()
-    sockets.closeChannels(.restart, "the gateway stops: come back")
+    sockets.closeChannels(.restart, "the gateway stops: reconnect")
     release()
-    log(.info, for: .operator, "draining", "the gateway takes nothing new", [.init("underWay", .number(workUnderWay))])
+    log(
+      .info, for: .operator, "draining", "the gateway accepts no new requests",
+      [.init("underWay", .number(workUnderWay))])
     let end = Reactor.now + UInt64(max(.zero, time) / .nanoseconds(1))
     let askingEnd = min(end, Reactor.now + Self.firstRequestTimeout)
     var isAsked: Bool { front?.newConnectionCount ?? 0 == 0 || Reactor.now >= askingEnd }
     while workUnderWay > 0 || !isAsked, Reactor.now < end { await pass(Self.drainInterval) }
     if workUnderWay > 0 {
       log(
-        .warning, for: .operator, "cutOff", "the time to drain is over: what is under way is cut off",
+        .warning, for: .operator, "cutOff", "the drain time is over: requests in progress are aborted",
         [.init("underWay", .number(workUnderWay))])
       // The received part of an upload is kept for a client that resumes.
       for upload in Array(uploads.values) { upload.abort() }

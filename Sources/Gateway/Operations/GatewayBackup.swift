@@ -18,7 +18,7 @@ public struct GatewayBackup: Hashable, Sendable {
     do throws(PairingFailure) {
       let json = try PairingTicket.answer(to: ["backup": .text(place)], in: folder, timeout: hoursMax * 3_600)
       guard let sessions = json["sessions"]?.integer, let files = json["files"]?.integer else {
-        throw .failed("the gateway gave no answer that is understood: it may be of another version")
+        throw .failed("the gateway's answer is not valid: it may have another version")
       }
       return GatewayBackup(place: place, sessions: Int(sessions), files: Int(files))
     } catch {
@@ -80,7 +80,7 @@ public struct GatewayBackup: Hashable, Sendable {
       }
       return try held(draft)
     } catch {
-      throw refused(error.code == EWOULDBLOCK ? "a copy is being made there" : "\(error)")
+      throw refused(error.code == EWOULDBLOCK ? "another backup is in progress there" : "\(error)")
     }
   }
 

@@ -71,26 +71,26 @@ public struct GatewayLimits: Sendable {
       name: "resourceBytes", place: \.resourceBytes),
     Entry(
       option: "resource-bytes-per-client-max",
-      summary: "bytes that all resources of one client, sent and received, take here", range: 1...1 << 50,
+      summary: "quota: bytes that all resources of one client, sent and received, take here", range: 1...1 << 50,
       name: "resourceBytesPerClient", place: \.resourceBytesPerClient),
     Entry(
-      option: "history-bytes-max", summary: "bytes of messages that one session may ask to keep on the disk",
+      option: "history-bytes-max", summary: "bytes of messages that one session may keep on the disk",
       range: 1 << 20...1 << 42, name: "historyBytes", place: \.historyBytes),
     Entry(
       option: "history-bytes-per-client-max",
-      summary: "bytes of messages that all sessions of one client may ask to keep on the disk",
+      summary: "quota: bytes of messages that all sessions of one client may keep on the disk",
       range: 1 << 20...1 << 50, name: "historyBytesPerClient", place: \.historyBytesPerClient),
     Entry(
-      option: "memory-history-bytes-max", summary: "bytes of messages that one session may ask to keep in memory",
+      option: "memory-history-bytes-max", summary: "bytes of messages that one session may keep in memory",
       range: 1 << 20...1 << 30, name: "memoryHistoryBytes", place: \.memoryHistoryBytes),
     Entry(
-      option: "disk-free-bytes-min", summary: "bytes that stay free on the disk: with less, nothing more is kept",
+      option: "disk-free-bytes-min", summary: "bytes that stay free on the disk: with less, nothing more is stored",
       range: 0...1 << 50, name: "diskFreeBytes", place: \.diskFreeBytes),
     Entry(
-      option: "subscriptions-per-socket-max", summary: "channels that one WebSocket follows", range: 1...10_000,
+      option: "subscriptions-per-socket-max", summary: "channels to which one WebSocket subscribes", range: 1...10_000,
       name: "subscriptionsPerSocket", place: \.subscriptionsPerSocket),
     Entry(
-      option: "requests-per-socket-max", summary: "requests under way on one WebSocket", range: 1...1_024,
+      option: "requests-per-socket-max", summary: "requests in progress on one WebSocket", range: 1...1_024,
       name: "requestsPerSocket", place: \.requestsPerSocket),
   ]
 }

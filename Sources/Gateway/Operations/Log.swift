@@ -78,7 +78,7 @@ final class Log {
   private func write(_ record: LogRecord) {
     if lost > 0 {
       let warning = LogRecord(
-        .warning, for: .operator, "logLost", "\(lost) lines were lost, since whoever reads this log was too slow",
+        .warning, for: .operator, "logLost", "\(lost) lines were lost, since the reader of this log was too slow",
         [.init("leftOut", .number(lost))])
       guard case .enqueued = told.yield(warning) else { return lost += 1 }
       lost = 0

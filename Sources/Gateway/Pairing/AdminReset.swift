@@ -24,7 +24,7 @@ public struct AdminReset: Hashable, Sendable {
     do throws(PairingFailure) {
       let json = try PairingTicket.answer(to: ["reset": .text(target.rawValue)], in: folder)
       guard case .integer(let count)? = json["count"] else {
-        throw .failed("the gateway gave no answer that is understood: it may be of another version")
+        throw .failed("the gateway's answer is not valid: it may have another version")
       }
       return AdminReset(count: Int(count), ticket: try PairingTicket(json))
     } catch {

@@ -107,9 +107,9 @@ final class LocalControlSocket {
   private func reply(to line: [UInt8], of connection: Connection, _ number: UInt64) -> JSON? {
     do throws(Problem) {
       guard let user = try? connection.socket.localUser(), user == geteuid() || user == 0 else {
-        throw Problem(.forbidden, "this gateway belongs to another user: ask as that one, or as root")
+        throw Problem(.forbidden, "this gateway belongs to another user: run this as that user, or as root")
       }
-      guard let question = try? JSON(parsing: line) else { throw Problem(.badRequest, "the question is no JSON") }
+      guard let question = try? JSON(parsing: line) else { throw Problem(.badRequest, "the request is no JSON") }
       return try answer(question, number)
     } catch {
       return ["problem": error.json]

@@ -19,9 +19,9 @@ public enum PairingFailure: Error, Hashable, CustomStringConvertible {
     case .noStore(let folder):
       "There is no gateway in the folder \(folder): name its folder with --folder, as 'vicinity serve' was given it."
     case .othersFolder(let folder):
-      "The gateway's folder \(folder) belongs to another user: ask as that user or as root."
+      "The gateway's folder \(folder) belongs to another user: run this as that user or as root."
     case .refused(let detail): "The gateway refused: \(detail)."
-    case .failed(let cause): "The gateway could not be asked: \(cause)."
+    case .failed(let cause): "The gateway did not answer: \(cause)."
     }
   }
 }

@@ -34,7 +34,7 @@ extension PairingTicket {
 
   init(_ json: JSON) throws(PairingFailure) {
     guard let code = json["code"]?.text, let role = json["role"]?.text, case .integer(let seconds)? = json["seconds"]
-    else { throw .failed("the gateway gave no answer that is understood: it may be of another version") }
+    else { throw .failed("the gateway's answer is not valid: it may have another version") }
     let scopes = json["scopes"]?.list?.compactMap(\.text) ?? []
     self.init(
       code: code, role: role, scopes: scopes, seconds: Int(seconds), url: json["url"]?.text,

@@ -78,7 +78,7 @@ struct CertificateSource: Sendable {
     guard let bytes = try file.read() else { return nil }
     guard let authority = LocalAuthority(pem: bytes) else {
       throw file.trouble(
-        "holds no certificate with its key any more: put it back as it was, or remove it, and whoever trusts it trusts anew"
+        "holds no certificate with its key any more: restore it, or remove it, and have devices trust the new authority"
       )
     }
     return authority

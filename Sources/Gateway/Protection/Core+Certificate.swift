@@ -39,7 +39,7 @@ extension Core {
     let isOther = old?.authority != new.authority
     log(
       .info, for: .operator, isOther ? "authorityRenewed" : "certificateRenewed",
-      isOther ? "the authority was made anew: devices must be made to trust it" : "HTTPS has a new certificate",
+      isOther ? "there is a new certificate authority: devices must trust it" : "HTTPS has a new certificate",
       [.init("fingerprint", .text(fingerprint))])
     publishEvent(
       isOther ? "authorityRenewed" : "certificateRenewed", about: "/v1/gateway", .gateway,

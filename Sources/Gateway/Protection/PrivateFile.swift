@@ -15,7 +15,7 @@ struct PrivateFile: Sendable {
       let status = try file.status()
       guard status.st_mode & S_IFMT == S_IFREG else { throw trouble("is no file") }
       guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
-        throw trouble("can be read or written by others, and holds a secret: take it away from them (chmod 600)")
+        throw trouble("can be read or written by others, and holds a secret: restrict it (chmod 600)")
       }
       guard let bytes = try file.readAll(atMost: Self.bytesMax) else { throw trouble("is too long") }
       return bytes

@@ -72,17 +72,20 @@ extension Routes {
     try call.connection.requirePrivate("pairing codes are made")
     guard role < client.role || client.role == .admin else {
       throw Problem(
-        .forbidden, "a client lets in others below its own role, '\(client.role.rawValue)'", field: "role", rule: "role"
+        .forbidden, "a client can create codes only for roles below its own, '\(client.role.rawValue)'", field: "role",
+        rule: "role"
       )
     }
     guard scopes.isSubset(of: client.scopes) else {
       throw Problem(
-        .forbidden, "a client lets in others within its own scopes: \(client.scopes.words.joined(separator: ", "))",
+        .forbidden,
+        "a client can create codes only within its own scopes: \(client.scopes.words.joined(separator: ", "))",
         field: "scopes", rule: "scope")
     }
     guard uses == 1 || role <= .member else {
       throw Problem(
-        .forbidden, "a code for several clients is for members and viewers: make one for each '\(role.rawValue)'",
+        .forbidden,
+        "a code for several clients is for members and viewers only: create one for each '\(role.rawValue)'",
         field: "uses", rule: "role")
     }
     let code = try core.clients.makeCode(
@@ -138,7 +141,7 @@ extension Routes {
     let client = try call.need()
     let id = client.meant(by: call[0])
     guard client.role >= .operator || client.id == id else {
-      throw Problem(.forbidden, "ending another client's token needs the role 'operator'", rule: "role")
+      throw Problem(.forbidden, "revoking another client's token needs the role 'operator'", rule: "role")
     }
     if id != client.id, let other = core.clients.clients[id] { try client.checkRank(over: other.role) }
     let wasThere = core.clients.clients[id] != nil
@@ -205,7 +208,7 @@ extension Core {
     reactor.schedule(after: min(left, Self.watchInterval)) { [weak self] in
       guard let self, clients.clients[client] != nil else { return }
       if clients.hasValidToken(client) { return watch(client, until: end) }
-      sockets.close(of: client, .forbidden, "the token has ended: pair anew")
+      sockets.close(of: client, .forbidden, "the token has expired: pair again")
       endFollowers(of: client)
     }
   }
@@ -227,7 +230,7 @@ extension Core {
       throw error
     }
     guard clients.clients[client.id] != nil else {
-      throw Problem(.gone, "this client was deleted meanwhile: pair anew")
+      throw Problem(.gone, "this client was deleted meanwhile: pair again")
     }
     show(client)
     report(action)

@@ -135,7 +135,7 @@ extension Routes {
 
   private static func checkIsIn(_ client: ClientView, _ core: Core) throws(Problem) {
     if core.clients.hasValidToken(client.id) { return }
-    throw Problem.unauthorized("this client was deleted meanwhile, and has no peers any more: pair anew")
+    throw Problem.unauthorized("this client was deleted meanwhile, and has no peers any more: pair again")
   }
 
   private static func advertise(_ core: Core, _ call: Call) async throws -> Reply {

@@ -109,7 +109,7 @@ extension Routes {
       }
       guard offset == model.uploaded else {
         var problem = Problem(
-          .conflict, "there are \(model.uploaded) bytes here: go on from there, and not from \(offset)",
+          .conflict, "the upload continues at offset \(model.uploaded), and not at \(offset)",
           field: "Upload-Offset")
         problem.headers = [.init(name: "Upload-Offset", value: String(model.uploaded))]
         throw problem
@@ -129,7 +129,7 @@ extension Routes {
     let length = call.headers["Content-Length"].flatMap(UInt64.init) ?? 0
     guard start <= bytesMax, length <= bytesMax - start else {
       throw Problem(
-        .tooLarge, "with this it would have \(start + length) bytes, and \(bytesMax) are all that is taken here",
+        .tooLarge, "the content would have \(start + length) bytes, and may have \(bytesMax)",
         field: "Content-Length", rule: "size", limit: Int(clamping: bytesMax))
     }
     try core.checkRoom(for: model, upTo: start + length, of: session.owner)
@@ -265,7 +265,7 @@ extension Core {
     (model.uploaded, model.uploadedDurably, model.record) = (0, 0, UploadRecord())
     var problem = Problem(
       .conflict,
-      "what was uploaded before the gateway was started again is damaged on its disk: upload all of it again",
+      "the part that was uploaded before a restart is corrupt on the gateway's disk: upload the whole content again",
       rule: "damaged")
     problem.headers = [.init(name: "Upload-Offset", value: "0")]
     throw problem
@@ -287,7 +287,7 @@ extension Core {
     guard model.state == .uploading, let path = model.path else { return }
     if let size = model.size, size != model.uploaded {
       throw Problem(
-        .conflict, "\(model.uploaded) bytes are here, and \(size) were announced: go on from there, or begin anew",
+        .conflict, "\(model.uploaded) bytes are uploaded, and \(size) were announced: continue there, or start again",
         field: "size")
     }
     model.size = model.uploaded

@@ -121,7 +121,7 @@ extension StreamModel {
 
   func checkFree() throws(Problem) {
     guard state == .open else { throw Problem(.gone, "the stream has ended") }
-    guard !isInUse else { throw Problem(.conflict, "somebody else is at this stream already") }
+    guard !isInUse else { throw Problem(.conflict, "another client uses this stream already") }
   }
 }
 

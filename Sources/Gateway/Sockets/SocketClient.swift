@@ -87,7 +87,7 @@ final class SocketClient: SocketOwner {
 
   func lagging(_ socket: WebSocket, in fanout: Fanout) {
     core.log(
-      .info, for: .client, "lagging", "a WebSocket is too far behind and is closed",
+      .info, for: .client, "lagging", "a WebSocket is closed as a slow consumer: it is too far behind",
       [.init("client", .text(view?.id.text ?? ""))])
     close(.lagging, "too far behind: reconnect, and subscribe with the last position")
   }
@@ -208,7 +208,7 @@ final class SocketClient: SocketOwner {
     try connect.end()
     guard view == nil else { throw Problem(.conflict, "this WebSocket is connected already") }
     guard let token, let view = try core.access.client(token: token, over: connection) else {
-      throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
+      throw .unauthorized("this token is unknown, revoked or expired: pair again")
     }
     self.view = view
     account = core.clients.account(of: view.id)
@@ -291,7 +291,7 @@ final class SocketClient: SocketOwner {
     try request.end()
     guard requestsUnderWay < core.options.limits.requestsPerSocket else {
       throw Problem.rateLimited(
-        "\(core.options.limits.requestsPerSocket) requests are under way on this WebSocket", after: 1,
+        "\(core.options.limits.requestsPerSocket) requests are in progress on this WebSocket", after: 1,
         limit: core.options.limits.requestsPerSocket)
     }
     let (parsed, match, route) = try place(target, method)
@@ -318,7 +318,7 @@ final class SocketClient: SocketOwner {
       if let reply = try now(core, call) { return say(id, reply) }
       later(call, id, work)
     case .live, .socket:
-      throw Problem(.unsupported, "what is uploaded or downloaded goes by HTTP", field: "request.path")
+      throw Problem(.unsupported, "uploads and downloads need HTTP", field: "request.path")
     }
   }
 

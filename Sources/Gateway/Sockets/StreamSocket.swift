@@ -151,7 +151,7 @@ final class StreamSocket: SocketOwner {
     let token = try fields.needText("token")
     try fields.end()
     guard let client = try core.access.client(token: token, over: call.connection) else {
-      throw .unauthorized("this token is not known here, or was revoked, or has ended: pair anew")
+      throw .unauthorized("this token is unknown, revoked or expired: pair again")
     }
     return client
   }
