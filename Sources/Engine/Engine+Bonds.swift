@@ -21,7 +21,7 @@ extension Engine {
       on: link)
   }
 
-  private static let features: Hello.Features = [.away, .contentTypes, .types, .standby]
+  private static let features: Hello.Features = [.away, .contentTypes, .types, .standby, .clock]
 
   func handle(_ hello: Hello, from link: Link) throws(ProtocolViolation) {
     let host = link.host

@@ -65,6 +65,7 @@ extension Engine {
 
   func emitState(_ cohort: Cohort, _ slots: SlotSet, _ state: PairState) {
     forEachReport(cohort, slots) { emit(.members($0, state, of: $1)) }
+    reviewClock(of: cohort.presence.group)
   }
 
   func emitSuspended(_ cohort: Cohort, _ slots: SlotSet, _ isSuspended: Bool) {

@@ -70,8 +70,9 @@ extension Engine {
     guard let link = links[id], let bond = link.host.bond, link.gate.isOpen else { return }
     heard(link)
     // A datagram may come before the records that explain it, or be forged where the medium allows that: no violation.
-    guard let head = try? FrameHead.next(in: bytes), head.type == .datagram || head.type == .typedDatagram,
-      head.end == bytes.byteCount,
+    guard let head = try? FrameHead.next(in: bytes), head.end == bytes.byteCount else { return }
+    if takeClockFrame(head, in: bytes, from: link) { return }
+    guard head.type == .datagram || head.type == .typedDatagram,
       let view = try? DatagramView(decoding: bytes.extracting(head.body), isTyped: head.type == .typedDatagram)
     else { return }
     deliver(view, keep(view.payload), over: bond)
@@ -335,6 +336,8 @@ extension Engine {
     case .resourceStop: try handle(try decode(ResourceStop.self, body), from: link)
     case .resourceWant: try handle(try decode(ResourceWant.self, body), from: link)
     case .resourceChunk: try handle(resourceChunk: body, from: link)
+    case .clockRequest: handle(try decode(ClockRequest.self, body), from: link)
+    case .clockReply: handle(try decode(ClockReply.self, body), from: link)
     }
     if type != .ping && type != .pong { link.used = now }
   }

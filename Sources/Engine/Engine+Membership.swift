@@ -410,6 +410,8 @@ extension Engine {
     let moved = other.members
     for local in newcomers { group.place(local, at: offset + local.slot) }
     other.departed.forEach { endpoint, incarnation in group.noteDeparture(of: endpoint, incarnation) }
+    mergeClocks(group, other)
+    reviewClock(of: group)
     group.overflowed.merge(other.overflowed) { mine, _ in mine }
     for ticket in other.tickets { keepTicket(ticket, in: group) }
     for presence in other.presences.values { move(presence, to: group, offset: offset) }

@@ -116,6 +116,7 @@ extension Engine {
     local.removed = []
     let alone = makeGroup()
     alone.add(local)
+    leaveClock(of: group, local)
     endpointsByIndex[local.index] = local
   }
 

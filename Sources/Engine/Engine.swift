@@ -190,6 +190,7 @@ public final class Engine {
     case .decision(let id): handleDecisionTimer(id)
     case .comparison(let id): handleComparisonTimer(id)
     case .group(let serial): if let group = groups[serial] { handleGroupTimer(group) }
+    case .clock(let serial): if let group = groups[serial] { handleClockTimer(group) }
     case .adhoc(let id): if let endpoint = endpoints[id] { handleAdhocTimer(endpoint) }
     case .resource(let id): handleResourceTimer(id)
     case .restoring: break

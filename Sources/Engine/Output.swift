@@ -209,6 +209,8 @@ public enum Output {
   case deliveryStatus(MessageID, from: EndpointID, to: [EndpointID], DeliveryStatus)
   /// A send that was refused as unavailable may be tried again.
   case writable(EndpointID)
+  /// The shared clock, which these endpoints have read, was set forward or back by more than its error bounds explain.
+  case clockStepped(by: Duration, of: Locals)
   /// A member writes a stream to a local endpoint.
   case streamOpened(StreamID, name: String, from: EndpointID, to: EndpointID)
   /// The next bytes of a stream that is read here; answered by `consumed`.

@@ -95,4 +95,8 @@ package struct Sabotage: OptionSet, Sendable {
   package static let breaksBeforeMaking = Sabotage(rawValue: 1 << 43)
   /// A silent link is given up half its silence later.
   package static let noticesLate = Sabotage(rawValue: 1 << 44)
+  /// A shared clock's error bound does not count the round trip.
+  package static let ignoresRoundTrip = Sabotage(rawValue: 1 << 45)
+  /// A shared clock is not set by another that is ahead.
+  package static let keepsOwnClock = Sabotage(rawValue: 1 << 46)
 }

@@ -53,6 +53,8 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "asksAgain", sabotage: .asksAgain, scenarios: [.refusals]),
     Canary(name: "forgetsAnswers", sabotage: .forgetsAnswers, scenarios: [.refusals]),
     Canary(name: "hidesFailures", sabotage: .hidesFailures, scenarios: [.answers, .refusals]),
+    Canary(name: "ignoresRoundTrip", sabotage: .ignoresRoundTrip, scenarios: [.clocks]),
+    Canary(name: "keepsOwnClock", sabotage: .keepsOwnClock, scenarios: [.clocks]),
     Canary(name: "promotesNobody", sabotage: .promotesNobody, scenarios: [.walkAway, .media]),
     Canary(name: "upgradesAnyhow", sabotage: .upgradesAnyhow, scenarios: [.flapping, .media]),
     Canary(name: "noticesLate", sabotage: .noticesLate, scenarios: [.walkAway]),

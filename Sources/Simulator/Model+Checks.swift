@@ -27,6 +27,7 @@ extension Model {
     checkStreams()
     checkResources(world)
     checkMemory()
+    checkClocks(world)
     noteSilence(world)
     for here in order where here.isOpen && here.isWatched && isHostUp[here.ref.host] && !here.isGone {
       matches(here, world)
@@ -128,6 +129,7 @@ extension Model {
     finishResources()
     checkFound(world)
     checkWhoIsAway(world, standing)
+    checkClocksAgree(world, standing)
     checkCodes()
     checkConflicts(world)
     for here in standing where refusedSends[here.id] != nil && here.leaves == 0 {

@@ -34,6 +34,8 @@ final class Model {
 
   /// Until when there was a fault between two hosts, by `from * hosts + to`.
   var disturbedUntil: [Int64]
+  /// The shared clocks that endpoints read.
+  var clocks: [EndpointID: ClockRecord] = [:]
   var silentSince: [Int64]
   /// When the path from one host to another last came up again: held bytes may come after their sender's death.
   var openSince: [Int64]
@@ -172,6 +174,7 @@ final class Model {
     diedAt[host.index] = now
     for record in order where record.ref.host == host.index {
       record.resetPairs()
+      clocks[record.id] = nil
     }
     browsing.removeAll { $0.host == host.index }
     unreportedFailures[host.index] = nil
@@ -264,6 +267,7 @@ final class Model {
     case .deliveryStatus(let id, let from, let to, let status):
       "\(label(from)): message \(sent[MessageKey(endpoint: from, id: id)].map { "#\($0)" } ?? "?") for \(to.map(label).joined(separator: ", ")) is \(status)"
     case .writable(let endpoint): "\(label(endpoint)) can send again"
+    case .clockStepped(let step, let locals): "\(words(locals)): the shared clock is stepped by \(step)"
     case .decision(_, let view, let endpoint, _): "\(label(endpoint)) is asked about \(label(view.endpoint))"
     case .decisionEnded(let id): "decision \(id.rawValue) ended"
     case .comparison(_, let local, let remote, let code): "\(label(local)) compares with \(label(remote)): \(code)"

@@ -102,6 +102,8 @@ enum Act: Sendable {
   case removePeer(PeerRef)
   /// Its program goes away, or comes back.
   case away(PeerRef, Bool)
+  /// Its program reads the shared clock of its session.
+  case readClock(PeerRef, end: Int)
   // The world.
   case cut(Int, Int, milliseconds: Int, Notice)
   case deafen(from: Int, to: Int, milliseconds: Int)

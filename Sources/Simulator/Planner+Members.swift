@@ -83,6 +83,20 @@ extension Planner {
     incidents()
   }
 
+  mutating func clocks() {
+    add(hosts: size(2, 6))
+    plan.faults.drift = random.pick([0, 50, 100])
+    everybodyMeets(gap: random.pick([400, 4_000]))
+    for ref in refs {
+      for _ in 0..<3 { at(moment(2_000), .readClock(ref, end: 0)) }
+      at(plan.active - 1, .readClock(ref, end: 0))
+    }
+    for _ in 0..<random.below(3) { at(moment(10_000), .leave(random.pick(refs), end: 0)) }
+    everybodyOffers(from: 8_000, count: random.below(3))
+    everybodyTalks(count: 5, Self.chat)
+    incidents()
+  }
+
   mutating func full() {
     add(hosts: size(3, 9)) { host, random in host.peers[0].endpoints[0].peersMax = UInt32(random.pick([2, 3, 4, 8])) }
     everybodyShows()

@@ -33,6 +33,7 @@ extension Planner {
     case .large: large()
     case .bulk: bulk()
     case .cheats: cheats()
+    case .clocks: clocks()
     case .crowd: crowd()
     case .media: media()
     case .walkAway: walkAway()

@@ -17,6 +17,7 @@ struct Planner {
     var planner = Planner(scenario, seed: seed)
     planner.draw()
     planner.somebodyGoesAway()
+    planner.somebodyReadsClocks()
     planner.plan.steps = planner.plan.steps.enumerated()
       .sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
     return planner.plan
@@ -170,6 +171,14 @@ struct Planner {
       guard random.chance(perMille: 600) else { continue }
       at(moment + random.pick([1, 500, 5_000, 12_000, 20_000]), .away(ref, false))
     }
+  }
+
+  /// Some read the shared clock, where the hosts' own clocks drift no more than it allows for.
+  private mutating func somebodyReadsClocks() {
+    var random = Random(seed: plan.seed, stream: 7_002)
+    let refs = refs
+    guard plan.faults.drift <= 100, refs.count <= 40, random.chance(perMille: 300) else { return }
+    for ref in refs where random.flip() { at(random.within(0...plan.active - 1), .readClock(ref, end: 0)) }
   }
 
   mutating func two() -> (Int, Int) {

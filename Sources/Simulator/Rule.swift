@@ -59,6 +59,9 @@ public enum Rule: String, CaseIterable, Sendable {
   case deadHostsAreLostInTime = "dead-hosts-are-lost-in-time"
   case neverFindsItself = "never-finds-itself"
   case decisionsEnd = "decisions-end"
+  case clockWithinBound = "clock-within-bound"
+  case clockNeverGoesBack = "clock-never-goes-back"
+  case clocksAgree = "clocks-agree"
   case codesAgree = "codes-agree"
   case conflictIsTold = "conflict-is-told"
   // The engine as a machine.

@@ -28,6 +28,7 @@ public enum Scenario: String, CaseIterable, Sendable {
   case malicious
   case bulk
   case cheats
+  case clocks
   case crowd
   case media
   case walkAway = "walk-away"
@@ -65,6 +66,7 @@ public enum Scenario: String, CaseIterable, Sendable {
     case .malicious: "one host that lies, forges, replays and floods"
     case .bulk: "large transfers beside streams and messages, over slow and faulty links"
     case .cheats: "a member that lies about sizes, ranges, digests and credit, or floods, or never ends or reads"
+    case .clocks: "members who read their shared clock, on hosts whose own clocks drift apart"
     case .media: "several media for each host, which come and go"
     case .walkAway: "from Wi-Fi to Bluetooth and back, with messages, a stream and a file on the way"
     case .flapping: "a medium that comes and goes every few seconds beside one that stays"

@@ -91,7 +91,8 @@ extension Act {
     switch self {
     case .advertise(let ref, _, _), .stopAdvertising(let ref, _), .browse(let ref, _), .stopBrowsing(let ref, _),
       .cancel(let ref), .adhoc(let ref, _, _), .stopAdhoc(let ref, _), .leave(let ref, _), .close(let ref, _),
-      .lock(let ref, _, _), .send(let ref, _, _), .removePeer(let ref), .away(let ref, _):
+      .lock(let ref, _, _), .send(let ref, _, _), .removePeer(let ref), .away(let ref, _),
+      .readClock(let ref, _):
       ref.host == host
     case .invite(let ref, _, let other, _, _), .remove(let ref, _, let other, _), .block(let ref, _, let other, _),
       .compare(let ref, let other), .stream(let ref, _, let other, _), .offer(let ref, _, let other, _),

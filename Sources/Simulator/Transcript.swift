@@ -136,6 +136,7 @@ struct Transcript {
     case .mediumChanged: 43
     case .away: 39
     case .inviteeNotConnected: 40
+    case .clockStepped: 43
     }
   }
 }

@@ -161,6 +161,8 @@ extension World {
         peer.awayAt = isAway ? now : nil
         setAway(peer, host, engine)
       }
+    case .readClock(let ref, let end):
+      acting(ref, end) { host, engine, _, endpoint in readClock(ref, endpoint, host, engine) }
     case .removePeer(let ref):
       acting(ref) { host, engine, peer in
         log(host, "\(ref) goes away")

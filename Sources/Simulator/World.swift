@@ -372,7 +372,7 @@ final class World {
       break
     case .mediumChanged(let other, let medium): changed(medium, to: other, host)
     case .found, .updated, .lost, .invitation, .invitationEnded, .inviteeNotConnected, .members, .suspended, .away,
-      .deliveryStatus,
+      .deliveryStatus, .clockStepped,
       .writable, .decision, .decisionEnded, .comparison, .comparisonEnded, .conflict, .streamOpened, .streamWritable,
       .streamEnded, .resource,
       .progress, .resourceEnded:

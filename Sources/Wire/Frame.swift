@@ -93,13 +93,15 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   case resourceStop = 0x72
   case resourceWant = 0x73
   case resourceChunk = 0x74
+  case clockRequest = 0x90
+  case clockReply = 0x91
 
   /// Whether it may come before a peer of its sender is accepted.
   public var isEarly: Bool {
     switch self {
     case .leave, .verdict, .introduce, .message, .typedMessage, .gone, .digest, .datagram, .typedDatagram, .streamOpen,
       .streamEnd, .streamStop, .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop, .resourceWant,
-      .resourceChunk:
+      .resourceChunk, .clockRequest, .clockReply:
       false
     default: true
     }

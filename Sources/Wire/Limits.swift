@@ -28,6 +28,9 @@ public enum Limits {
   /// Ten years: longer absences are shown as this.
   public static let awayMillisecondsMax: UInt64 = 315_576_000_000
 
+  /// Readings of a shared clock: 36 years, so that sums of two fit 64 bits with a sign.
+  public static let clockNanosecondsMax: UInt64 = 1 << 60
+
   /// More than a person reads through; all of them in one frame are small enough to come early.
   public static let advertisedTypesMax = 64
 

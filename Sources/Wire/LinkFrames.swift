@@ -25,6 +25,8 @@ public struct Hello: Frame {
     public static let types = Features(rawValue: 4)
     /// It keeps links on standby, and reads on over one link until another is in use.
     public static let standby = Features(rawValue: 8)
+    /// It reads `clockRequest`, and replies.
+    public static let clock = Features(rawValue: 16)
   }
 
   /// A later version's addition; unknown ones are skipped.

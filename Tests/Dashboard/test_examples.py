@@ -73,6 +73,23 @@ class Examples(Stage):
             page.wait_for_timeout(50)
         raise AssertionError("the drawing is another one")
 
+    def test_p_app_3_metronomes_of_two_pages_beat_together_within_their_error_bounds(self):
+        ada, ben = pages = self.open("metronome")
+        ada.get_by_label("Beats per minute").fill("300")
+        ada.get_by_label("Beats per minute").press("Tab")
+        expect(ben.get_by_label("Beats per minute")).to_have_value("300")
+        read = "(e) => ({ bound: Number(e.textContent), lead: Number(e.dataset.lead) })"
+        for _ in range(60):
+            for page in pages:
+                page.wait_for_timeout(250)
+            one, other = [page.locator("#bound").evaluate(read) for page in pages]
+            if max(one["bound"], other["bound"]) <= 5:
+                break
+        self.assertLessEqual(max(one["bound"], other["bound"]), 5)
+        # Half a millisecond for what is rounded.
+        self.assertLessEqual(abs(one["lead"] - other["lead"]), one["bound"] + other["bound"] + 0.5)
+        self.check("metronome", pages)
+
     def test_p_app_6_things_to_do_are_the_same_for_both_also_those_that_were_added_alone(self):
         ada, ben = pages = self.open("todo")
         for page, text in ((ada, "Buy milk"), (ben, "Water the plants")):

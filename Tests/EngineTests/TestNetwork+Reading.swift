@@ -43,6 +43,7 @@ extension TestNetwork {
         + (view.isAccepted ? "" : "?") + (view.bytes > 0 ? " from \(view.bytes)" : "")
     case .resourceEnded(let id, let reason): "\(host.program.name(of: id)) ended: \(reason)"
     case .writable(let endpoint): "\(name(endpoint)) writable"
+    case .clockStepped(_, let locals): "\(names(locals)): clock stepped"
     case .decision(_, let member, let endpoint, _):
       "\(name(endpoint)): decide on \(name(member.endpoint)), chain \(member.chain)"
     case .decisionEnded: "decision ended"

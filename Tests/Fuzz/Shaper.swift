@@ -63,6 +63,10 @@ enum Shaper {
       ).encoded()
     case 26: BrowseTypes(isOn: source.flag).encoded()
     case 27: AdvertisedTypes(types: source.flag ? [type(&source)] : [type(&source), type(&source)]).encoded()
+    case 28:
+      source.flag
+        ? ClockRequest(strand: strand(&source), token: source.u64(), time: UInt64(source.u32())).encoded()
+        : ClockReply(token: source.u64(), time: source.u64() >> 4, bound: UInt64(source.u32())).encoded()
     default:
       IdentityFrame(
         from: attacker.index(&source), to: attacker.index(&source),

@@ -68,6 +68,8 @@ private enum WireFuzz {
     case .introduce: try recoded(Introduce.self, body)
     case .gone: try recoded(Gone.self, body)
     case .digest: try recoded(RosterDigest.self, body)
+    case .clockRequest: try recoded(ClockRequest.self, body)
+    case .clockReply: try recoded(ClockReply.self, body)
     case .compareCommit: try recoded(CompareCommit.self, body)
     case .compareReveal: try recoded(CompareReveal.self, body)
     case .compareEnd: try recoded(CompareEnd.self, body)

@@ -81,7 +81,7 @@ import Wire
     let late: Set<FrameType> = [
       .leave, .verdict, .introduce, .message, .typedMessage, .gone, .digest, .datagram, .typedDatagram, .streamOpen,
       .streamEnd, .streamStop, .streamGrant, .streamData, .resourceOffer, .resourceEnd, .resourceStop, .resourceWant,
-      .resourceChunk,
+      .resourceChunk, .clockRequest, .clockReply,
     ]
     for type in FrameType.allCases { #expect(type.isEarly == !late.contains(type)) }
   }

@@ -310,6 +310,11 @@ extension Sample {
     Sample("browseTypes-end", BrowseTypes(isOn: false)),
     Sample("advertisedTypes", AdvertisedTypes(types: [known { try ServiceType("a") }, chat])),
     Sample("advertisedTypes-none", AdvertisedTypes(types: [])),
+    Sample("clockRequest", ClockRequest(strand: 1, token: 0x0102_0304_0506_0708, time: 1_500_000_000)),
+    Sample("clockRequest-last", ClockRequest(strand: .max, token: .max, time: Limits.clockNanosecondsMax)),
+    Sample("clockReply", ClockReply(token: 0x0102_0304_0506_0708, time: 1_500_000_300, bound: 0)),
+    Sample(
+      "clockReply-last", ClockReply(token: 0, time: Limits.clockNanosecondsMax, bound: Limits.clockNanosecondsMax)),
   ]
 
   static let invitation = [

@@ -15,7 +15,7 @@ import { ask } from './question.js'
 import { t } from './texts.js'
 import { worded } from './words.js'
 
-const exampleNames = ['board', 'todo', 'remote', 'sensors', 'audio']
+const exampleNames = ['board', 'todo', 'remote', 'sensors', 'metronome', 'audio']
 
 export function gatewayPage(home, speak) {
   const state = health(home)

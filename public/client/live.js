@@ -72,6 +72,9 @@ export class LiveSocket {
     this.#become('idle')
   }
 
+  /** The answer to a request over the WebSocket: nothing that is sent by it waits behind a new connection. */
+  request(method, path) { return this.#ask({ request: { method, path } }) }
+
   /** The class of WebSockets. */
   requireWebSocket() {
     if (this.#WebSocket) return this.#WebSocket

@@ -1,5 +1,6 @@
 // A session: its members, messages, streams and resources.
 
+import { SessionClock } from './clock.js'
 import { emit, Emitter, finish, listened } from './emitter.js'
 import { newID, peerID } from './id.js'
 import { encode, Message } from './message.js'
@@ -119,6 +120,12 @@ export class Session extends Emitter {
   /** Removes a member, who may come back unless it is banned. */
   remove(member, { ban = false } = {}) {
     return this.#gateway.delete(`${this.path}/members/${member.id}${ban ? '?ban=true' : ''}`)
+  }
+
+  /** The clock that all members share, once it has been read; close it when it is not needed any more. */
+  clock() {
+    if (this.#gateway.state === 'idle') this.#gateway.connect()
+    return new SessionClock(this.#gateway, this.path).start()
   }
 
   async leave() {

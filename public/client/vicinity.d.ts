@@ -282,9 +282,23 @@ export class Session extends Emitter<SessionEvents> {
   sendResource(content: Blob | URL | string, options: {
     to: PeerName, name?: string, type?: string, resume?: boolean
   }): Promise<Resource>
+  clock(): Promise<SessionClock>
   lock(isLocked?: boolean): Promise<any>
   remove(member: Member, options?: { ban?: boolean }): Promise<void>
   leave(): Promise<void>
+  close(): void
+}
+
+/** The clock that all members of a session share. */
+export class SessionClock {
+  private constructor()
+  start(): Promise<this>
+  /** Milliseconds since the clock began. */
+  get time(): number
+  /** The error bound of `time`, in milliseconds. */
+  get bound(): number
+  /** How many milliseconds from now the clock shows `time`. */
+  until(time: number): number
   close(): void
 }
 

@@ -13,6 +13,7 @@
 // Its own package is the folder of this file; `/docs/js` of a gateway says how to install it.
 
 export { Collection } from './channel.js'
+export { SessionClock } from './clock.js'
 export { Advertiser, Browser } from './discovery.js'
 export { Emitter } from './emitter.js'
 export { Vicinity } from './gateway.js'

@@ -10,6 +10,7 @@ enum EngineTimer: Hashable {
   case decision(DecisionID)
   case comparison(ComparisonID)
   case group(Int)
+  case clock(Int)
   case adhoc(EndpointID)
   case resource(ResourceID)
   case restoring

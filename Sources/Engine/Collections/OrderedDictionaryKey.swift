@@ -58,6 +58,7 @@ extension EngineTimer: OrderedDictionaryKey {
     case .decision(let id): mixed(4, id.spread)
     case .comparison(let id): mixed(5, id.spread)
     case .group(let serial): mixed(6, serial.spread)
+    case .clock(let serial): mixed(10, serial.spread)
     case .adhoc(let id): mixed(7, id.spread)
     case .resource(let id): mixed(8, id.spread)
     case .restoring: mixed(9)

@@ -34,6 +34,8 @@ final class Group {
   var overflowed: [EndpointID: (rank: UInt32, inviter: EndpointID)] = [:]
   /// Introductions that name local endpoints, newest last: shown to hosts that do not know them.
   var tickets: [Introduction] = []
+  /// The shared clock, once it was read here or by another host.
+  var clock: GroupClock?
   /// The group into which this one was merged.
   private var successor: Group?
 

@@ -79,6 +79,10 @@ extension Core {
     case .sending(let resource): resumeTransfer(resource, in: model)
     case .comparison(let comparison): handle(comparison, in: model)
     case .comparisonFailed(let peer, let number, let reason): comparisonFailed(with: peer, number, reason, in: model)
+    case .clockStepped(let step):
+      publishEvent(
+        "clockStepped", about: "\(model.path)/clock", model.owner,
+        [.init("milliseconds", .real(step / .milliseconds(1)))])
     case .undelivered(let members, let status):
       publishEvent("undelivered", of: members, in: [model], [.init("fate", .text("\(status)"))])
     }

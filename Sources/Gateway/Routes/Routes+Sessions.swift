@@ -27,6 +27,18 @@ extension Routes {
       }),
 
     Route(
+      .get, "/v1/sessions/{session}/clock", .role(.viewer),
+      .later { core, call in
+        let time = try await core.session(call[0], for: call.need()).session.time()
+        return .json([
+          "elapsedMilliseconds": .real(time.elapsed / .milliseconds(1)),
+          "boundMilliseconds": .real(time.bound / .milliseconds(1)),
+          "source": time.source.map { .text($0.text) } ?? .null,
+          "synchronized": .bool(time.isSynchronized), "steps": .integer(Int64(time.steps)),
+        ])
+      }),
+
+    Route(
       .get, "/v1/sessions/{session}/members", .role(.viewer),
       .collection(facets: ["peer", Facet("state", MemberModel.words)]) { core, call in
         try core.session(call[0], for: call.need()).members

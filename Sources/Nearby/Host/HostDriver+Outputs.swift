@@ -54,6 +54,8 @@ extension HostDriver {
       if !members.isEmpty { report(.undelivered(to: members, status), port) }
     case .writable(let local):
       writable(local)
+    case .clockStepped(let step, let locals):
+      report(.clockStepped(by: step), ports(of: locals))
     case .streamOpened(let id, let name, let from, let to):
       opened(id, name, from, to)
     case .streamed(let id, let payload):
@@ -104,9 +106,9 @@ extension HostDriver {
   }
 
   /// Converts a moment of the engine's clock to the program's: for one moment always the same.
-  private func clock(_ moment: Instant?) -> ContinuousClock.Instant? {
-    moment.map { begun.outside + ($0 - begun.inside) }
-  }
+  private func clock(_ moment: Instant?) -> ContinuousClock.Instant? { moment.map { clock($0) } }
+
+  func clock(_ moment: Instant) -> ContinuousClock.Instant { begun.outside + (moment - begun.inside) }
 
   private func member(_ view: MemberView) -> Member { Member(view, awaySince: clock(view.awaySince)) }
 

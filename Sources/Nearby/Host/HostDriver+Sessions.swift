@@ -35,6 +35,30 @@ extension HostDriver {
     return port.state.mailbox.takeAll()
   }
 
+  /// Reads the shared clock, once it is synchronized or has had a second for that.
+  func readClock(of id: EndpointID) -> Promise<Result<SessionTime, NearbyError>> {
+    let promise = Promise<Result<SessionTime, NearbyError>>()
+    readClock(of: id, until: Self.now + .seconds(1), promise)
+    return promise
+  }
+
+  private func readClock(
+    of id: EndpointID, until deadline: Instant, _ promise: Promise<Result<SessionTime, NearbyError>>
+  ) {
+    do {
+      let (reading, moment) = try call { engine, now throws(EngineError) in
+        (try engine.readClock(of: id, at: now), now)
+      }
+      if reading.isSynchronized || moment >= deadline {
+        promise.settle(.success(SessionTime(reading, at: clock(moment))))
+      } else {
+        reactor.schedule(after: .milliseconds(10)) { [unowned self] in readClock(of: id, until: deadline, promise) }
+      }
+    } catch {
+      promise.settle(.failure(NearbyError(error)))
+    }
+  }
+
   func leave(_ id: EndpointID) { call { $0.leave(id, at: $1) } }
 
   func startAdhoc(_ id: EndpointID, _ type: String, _ info: [String: String], _ until: Until) throws {

@@ -202,6 +202,15 @@ public final class Session: Sendable, Identifiable {
     try await loop.run { [self] in try $0.compare(self.peer, with: peer, in: id).rawValue }
   }
 
+  // MARK: The shared clock
+
+  /// Reads the clock that all members share. Where it has not been compared with the others' yet, this waits for that,
+  /// up to a second; reading it keeps it synchronized for a minute.
+  public func time() async throws(NearbyError) -> SessionTime {
+    let reading = try await loop.run { [id] in $0.readClock(of: id) }
+    return try await reading.value.get()
+  }
+
   // MARK: Leaving
 
   /// Leaves the other members, who hear of it at once; the session can be used again.

@@ -23,6 +23,9 @@ public enum SessionEvent: Sendable {
   /// A comparison that this session began, with the number that ``Session/compare(with:)`` returned, has ended before
   /// there was a code.
   case comparisonFailed(with: PeerID, number: UInt64, Reason)
+  /// The shared clock, which this session has read, was set forward or back: by an older clock that it met, or since
+  /// another host is followed now.
+  case clockStepped(by: Duration)
   /// Messages that these members may never get, with their status.
   case undelivered(to: [Member], DeliveryStatus)
   /// The delivery status of a message that was sent with a receipt, for some of its recipients.

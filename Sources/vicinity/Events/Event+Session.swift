@@ -198,6 +198,40 @@ extension Event {
     }
   }
 
+  // MARK: The shared clock
+
+  static func clock(_ time: SessionTime) -> Event {
+    Event(
+      "clock", .result,
+      [
+        .init("seconds", .real(time.elapsed / .seconds(1))),
+        .init("boundMilliseconds", .real(time.bound / .milliseconds(1))),
+        time.source.map { .text("source", $0) }, .init("synchronized", .bool(time.isSynchronized)),
+      ]
+    ) { paint in
+      let (seconds, attoseconds) = time.elapsed.components
+      let tenths = (time.bound / .milliseconds(0.1)).rounded(.up)
+      let bound = "\(Int(tenths) / 10).\(Int(tenths) % 10) ms"
+      let shown = "\(seconds).\(String(1_000 + attoseconds / 1_000_000_000_000_000).dropFirst()) s"
+      let whose = time.source == nil ? "the others follow this clock" : "within \(bound) of the host that is followed"
+      return [
+        "shared clock: \(paint(.strong, shown)), " + (time.isSynchronized ? whose : "not compared with others yet")
+      ]
+    }
+  }
+
+  static func clockStepped(_ step: Duration) -> Event {
+    Event("clockStepped", .news, [.init("milliseconds", .real(step / .milliseconds(1)))]) { _ in
+      ["the shared clock was set \(step < .zero ? "back" : "forward") by \(abs(Int(step / .milliseconds(1)))) ms"]
+    }
+  }
+
+  static func beat(_ number: Int64) -> Event {
+    Event("beat", .news, [.init("number", .integer(number))]) { paint in
+      [paint(.strong, number % 4 == 0 ? "♩" : "·") + "\u{7}"]
+    }
+  }
+
   // MARK: The program itself
 
   static func warning(_ what: String, cure: String? = nil, named name: String = "warning") -> Event {

@@ -9,6 +9,9 @@ enum Instruction: Equatable, Sendable {
   case decline(Int?)
   case cancel(Int?)
   case compare(String)
+  case clock
+  /// Beats a minute, by the shared clock; 0 stops it, and without a number it starts or stops.
+  case metronome(Int?)
   case peers
   case nearby(NearbyFilter)
   case invite(String)
@@ -36,6 +39,10 @@ enum Instruction: Equatable, Sendable {
       name: "cancel", usage: "/cancel [N]",
       summary: "cancel a file transfer; without a number, in 'gather': give up"),
     Kind(name: "compare", usage: "/compare NAME", summary: "verify a member: both sides must show the same code"),
+    Kind(name: "clock", usage: "/clock", summary: "the clock that all members share, and its error bound"),
+    Kind(
+      name: "metronome", usage: "/metronome [BEATS]",
+      summary: "beat by the shared clock, in time with other members; again to stop"),
     Kind(name: "peers", usage: "/peers", summary: "list the connected peers"),
     Kind(name: "nearby", usage: "/nearby [WORD…]", summary: "list the nearby peers with their state"),
     Kind(name: "invite", usage: "/invite NAME", summary: "invite a nearby peer into the session"),
@@ -78,6 +85,15 @@ enum Instruction: Equatable, Sendable {
     case "compare":
       if trimmed.isEmpty { throw UsageError("Whom to compare with is missing: /compare NAME.") }
       self = .compare(trimmed)
+    case "clock": self = .clock
+    case "metronome":
+      let beats = try Self.number(trimmed)
+      guard beats.map({ Metronome.beats.contains($0) || $0 == 0 }) ?? true else {
+        throw UsageError(
+          "A metronome has \(Metronome.beats.lowerBound) to \(Metronome.beats.upperBound) beats a minute, or 0 to stop it."
+        )
+      }
+      self = .metronome(beats)
     case "peers": self = .peers
     case "nearby": self = .nearby(NearbyFilter(words: trimmed.split(separator: " ").map(String.init)))
     case "invite":

@@ -64,6 +64,8 @@ extension SessionCommand {
       if number == nil, gathering != nil { return await cancelGathering() }
       try await cancel(number)
     case .compare(let word): try await session.compare(with: try member(word).peer)
+    case .clock: await report(.clock(try await session.time()))
+    case .metronome(let beats): await metronome.beat(beats ?? (metronome.isBeating ? 0 : Metronome.usual), self)
     case .peers: await report(.members(session.members.map { ($0, label($0)) }))
     case .nearby(let filter): try await showList(filter)
     case .invite(let word): try await invite(word)

@@ -57,6 +57,7 @@ actor SessionCommand {
   var resumed: [String: ResumedEnd] = [:]
   /// The streams to which input lines are written.
   var writers: [OpenStream] = []
+  let metronome = Metronome()
   /// The number of streams that are being read.
   var incomingStreamCount = 0
   /// The exit code for the first incoming transfer that is incomplete.
@@ -159,6 +160,8 @@ actor SessionCommand {
       comparisons[peer] = reason
       changes.notify()
       await report(.comparisonFailed(peer, labels.label(peer), reason))
+    case .clockStepped(let step):
+      await report(.clockStepped(step))
     case .undelivered(let members, let status):
       await report(.undelivered(members, status, members.map(label)))
     case .decision(let decision):

@@ -1,7 +1,8 @@
 // A program that uses all of the client. The compiler checks it against the types, wrong uses included.
 
 import {
-  Collection, Found, indexedDBStorage, Member, memoryStorage, MessageObject, newID, Problem, Resource, Session, Vicinity,
+  Collection, Found, indexedDBStorage, Member, memoryStorage, MessageObject, newID, Problem, Resource, Session,
+  SessionClock, Vicinity,
 } from 'vicinity-client'
 
 const gateway = new Vicinity('http://localhost:7777', { token: 'vct_1', WebSocket, storage: memoryStorage() })
@@ -66,6 +67,9 @@ async function use(session: Session) {
   await sent.cancel()
   // @ts-expect-error: a resource has a receiver.
   session.sendResource(new Blob([]), {})
+  const clock: SessionClock = await session.clock()
+  console.log(clock.time.toFixed(), clock.bound < 5, clock.until(clock.time + 100))
+  clock.close()
   const messages: Collection<MessageObject> = session.messages
   console.log(messages.items[0]?.displayName, messages.isComplete, session.pending[0]?.to, session.position?.length)
 }

@@ -165,6 +165,7 @@ actor Console {
     case .message(_, _, let mode, _, _): "message \(mode) \(Hexadecimal.text(payload))"
     case .deliveryStatus(_, _, _, let status): "\(status)"
     case .writable: "writable"
+    case .clockStepped: "clock stepped"
     case .conflict: "conflict"
     default: nil
     }

@@ -155,7 +155,7 @@ actor CommandRunner {
     case .resource(let resource):
       resources[resource.name] = resource
       EventWriter.tell("resource", resource.member, on: session, ["resource": resource.name])
-    case .decision, .comparison, .comparisonFailed, .sending, .deliveryStatus, .adhocEnded:
+    case .decision, .comparison, .comparisonFailed, .clockStepped, .sending, .deliveryStatus, .adhocEnded:
       // The command line has words for these, but the last, for which nobody asks.
       break
     }

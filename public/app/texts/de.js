@@ -128,6 +128,8 @@ export default {
   'example.boardHint': 'Zeichnet zusammen: eine Linie erscheint, während sie entsteht.',
   'example.remote': 'Fernbedienung',
   'example.remoteHint': 'Blättere die Folien eines Geräts von einem anderen aus, und zeige darauf.',
+  'example.metronome': 'Metronom',
+  'example.metronomeHint': 'Geräte schlagen im selben Augenblick, nach einer gemeinsamen Uhr.',
   'example.sensors': 'Sensoren',
   'example.sensorsHint': 'Kurven davon, wie Telefone bewegt werden, in Echtzeit.',
   'example.todo': 'Aufgabenliste',

@@ -128,6 +128,8 @@ export default {
   'example.boardHint': 'Draw together: a line appears while it is drawn.',
   'example.remote': 'Remote control',
   'example.remoteHint': 'Turn the slides of one device from another, and point at them.',
+  'example.metronome': 'Metronome',
+  'example.metronomeHint': 'Devices beat at the same moment, by a clock that they share.',
   'example.sensors': 'Sensors',
   'example.sensorsHint': 'Live curves of how phones are moved.',
   'example.todo': 'To-do list',

@@ -1,0 +1,31 @@
+internal import Engine
+public import Wire
+
+/// A reading of the clock that all members of a session share: it counts from the first reading by any of them.
+public struct SessionTime: Hashable, Sendable {
+  /// Since the clock began.
+  public let elapsed: Duration
+  /// The error bound: the clock of `source` differs by no more.
+  public let bound: Duration
+  /// The host whose clock this one follows; nil where the others follow this one.
+  public let source: HostID?
+  /// Whether it has been compared with the others' clocks.
+  public let isSynchronized: Bool
+  /// How often the clock was stepped here, each time with a `SessionEvent.clockStepped`. Between steps it never goes back.
+  public let steps: UInt64
+  /// When it was read.
+  public let moment: ContinuousClock.Instant
+
+  init(_ reading: ClockReading, at moment: ContinuousClock.Instant) {
+    elapsed = reading.time
+    bound = reading.bound
+    source = reading.source
+    isSynchronized = reading.isSynchronized
+    steps = reading.steps
+    self.moment = moment
+  }
+
+  /// The moment of this program's clock at which the shared clock shows `time`; read it anew for moments that are more
+  /// than a few seconds away.
+  public func moment(of time: Duration) -> ContinuousClock.Instant { moment + (time - elapsed) }
+}
