@@ -8,7 +8,7 @@ struct EveryResource {
   /// A session of his that Anna waits to be let into.
   private(set) var other = ""
   /// What stands for a path's parameters.
-  private var names: [String: String] = ["kind": "notFound", "client": "self"]
+  private var names: [String: String] = ["kind": "notFound", "client": "self", "radio": "none"]
 
   private init(_ meeting: TwoClients) { (anna, bert) = (meeting.anna, meeting.bert) }
 
