@@ -19,6 +19,7 @@ import Wire
   @Test("P-APP-3 Members read one clock, each within its error bound, and the lowest host is the one to follow")
   func together() throws {
     network.latency = .milliseconds(3)
+    network.datagramBytesMax = 0
     let testPeers = try network.gather("a", "b", "c")
     for testPeer in testPeers { _ = try read(testPeer) }
     network.run(.seconds(5))
@@ -102,7 +103,7 @@ import Wire
   @Test(
     "P-APP-3 A member that claims a later time is followed once; forged replies and members without the clock are not")
   func rogue() throws {
-    let a = try network.silentPeer("a")
+    let a = try network.testPeer("a")
     let older = Rogue("older", to: a.host, on: network)
     try older.enter(with: a)
     network.run()
@@ -111,7 +112,7 @@ import Wire
     #expect(older.last(ClockRequest.self) == nil)
     #expect(try read(a).isSynchronized)
 
-    let b = try network.silentPeer("b")
+    let b = try network.testPeer("b")
     let rogue = Rogue("rogue", to: b.host, on: network)
     try rogue.enter(with: b, features: .clock)
     b.engine.linkCarriesDatagrams(rogue.link, bytesMax: 0, at: network.now)
@@ -132,7 +133,7 @@ import Wire
 
   @Test("P-APP-3 A flood of requests is answered one by one, and asks nothing more in return than one request")
   func flood() throws {
-    let a = try network.silentPeer("a")
+    let a = try network.testPeer("a")
     let rogue = Rogue("rogue", to: a.host, on: network)
     try rogue.enter(with: a, features: .clock)
     a.engine.linkCarriesDatagrams(rogue.link, bytesMax: 0, at: network.now)

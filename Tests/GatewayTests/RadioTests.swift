@@ -8,7 +8,7 @@ internal import Testing
 struct RadioTests {
   private let network = "/v1/radios/no-such-radio/network"
 
-  private func put(_ body: JSON, by client: HTTPClient) async throws -> HTTPClient.Answer {
+  private func put(_ body: JSON, by client: HTTPClient) async throws -> Answer {
     try await client.ask("PUT", network, body.bytes, type: "application/json")
   }
 
