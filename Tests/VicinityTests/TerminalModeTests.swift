@@ -34,6 +34,7 @@ import Testing
   private static let cases = [
     Case("help"), Case("help chat"), Case("version"), Case("completion bash"), Case("identity"), Case("pair"),
     Case("admin reset"), Case("backup copy"), Case("chat"), Case("unknown"), Case("doctor --discovery static"),
+    Case("radio list"),
     Case("peers room --timeout 1" + alone),
     Case("send room nobody --message hi --timeout 1" + alone, shown: "this is "),
     Case("browse room" + alone, shown: prompt, line: "/quit"),
