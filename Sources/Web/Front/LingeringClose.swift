@@ -5,11 +5,12 @@ internal import Reactor
 ///
 /// It retains itself until it has closed.
 final class LingeringClose {
-  /// Limits for the input that it drains, of which other connections wait for so much at most, and for the time until the
-  /// client closes.
+  /// Limits for the input that it drains, of which other connections wait for so much at most, and for the time without
+  /// any; a client that goes on sending has some such times.
   private static let bytesMax = 16 << 20
   private static let bytesPerTurnMax = 256 << 10
   private static let time: Duration = .seconds(2)
+  private static let timesMax = 5
 
   private let transport: Transport
   private let reactor: Reactor
@@ -20,6 +21,8 @@ final class LingeringClose {
   private var registration: Registration?
   private var deadline: Timer?
   private var received = 0
+  private var receivedBefore = 0
+  private var times = 0
 
   @discardableResult
   init(
@@ -33,11 +36,16 @@ final class LingeringClose {
     registration = try? reactor.register(transport.socket, for: .readable) { [self] _ in turn() }
     // A socket that cannot be watched is closed now.
     if registration == nil { return }
+    wait()
+    turn()
+  }
+
+  private func wait() {
+    (receivedBefore, times) = (received, times + 1)
     deadline = reactor.schedule(after: Self.time) { [self] in
       deadline = nil
-      finish()
+      if received > receivedBefore, times < Self.timesMax { wait() } else { finish() }
     }
-    turn()
   }
 
   private func turn() {
