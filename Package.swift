@@ -87,7 +87,7 @@ let package = Package(
       exclude: ["Program"],
       swiftSettings: house),
     .testTarget(
-      name: "NearbyTests", dependencies: ["Engine", "Media", "Nearby", "Reactor", "Store", "TestKit", "Wire"],
+      name: "NearbyTests", dependencies: ["DBus", "Engine", "Media", "Nearby", "Reactor", "Store", "TestKit", "Wire"],
       swiftSettings: house),
     .testTarget(
       name: "VicinityTests",

@@ -113,6 +113,8 @@ final class Core {
   /// The number of files whose content was not what it had been before this start.
   var damagedFileCount = 0
   var scrub = ScrubFindings()
+  /// The machine's Wi-Fi radios; nil until somebody asks.
+  var radios: RadioControl?
   var metricHistory = MetricHistory()
   var exports: [ClientID: Export] = [:]
   /// Quota that is reserved for resources that are being made.

@@ -160,6 +160,7 @@ public actor Gateway {
     core?.controlSocket = nil
     core?.isStopping = true
     core?.sockets.closeAll(.restart, "the gateway stops: come back")
+    await core?.radios?.stopOwn()
     if core?.sessionStore.isDurable == true { await host.suspend() } else { await host.stop() }
     await store.close()
     core?.log.close()

@@ -90,6 +90,7 @@ enum Vicinity {
     case "admin": return try await AdminCommand.run(context)
     case "backup": return try await BackupCommand.run(context)
     case "pair": return try await PairCommand.run(context)
+    case "radio": return try await RadioCommand.run(context)
     case "doctor": return try await DoctorCommand.run(context)
     case let name: preconditionFailure("\(name) stands in the table, and nothing carries it out")
     }

@@ -16,7 +16,7 @@ KINDS = {"peers": "displayName", "sessions": "maxPeers", "advertisers": "service
 HOLDERS_MAX, PEERS_MAX, THINGS_MAX, GONE_TOKENS = 4, 4, 6, 20
 # One more than is taken, so that there is something else to do. The gateway keeps 2,048 deeds.
 PAPERS, DEEDS_MAX = THINGS_MAX + 1, 1000
-SCOPES = ["peers", "sessions", "messages", "streams", "resources", "trust", "clients", "events"]
+SCOPES = ["peers", "sessions", "messages", "streams", "resources", "trust", "clients", "events", "radios"]
 # An invitation that nobody has answered has failed after a restart.
 OPEN = frozenset({"pending", "failed", "cancelled"})
 

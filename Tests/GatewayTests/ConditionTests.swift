@@ -8,7 +8,9 @@ internal import Web
 struct ConditionTests {
   /// Uploads say in `Upload-Offset` what they follow.
   private static let unconditional: Set<String> = [
-    "PATCH /v1/sessions/{session}/resources/{resource}/content"
+    "PATCH /v1/sessions/{session}/resources/{resource}/content",
+    // Its state is wpa_supplicant's, and has no tag.
+    "DELETE /v1/radios/{radio}/network",
   ]
 
   @Test("Every change and every removal of a thing is refused where If-Match means another state of it")

@@ -12,6 +12,8 @@ enum Scope: String, CaseIterable {
   /// Pairing codes, clients, and the audit of admissions.
   case clients
   case events
+  /// The Wi-Fi radios of its machine.
+  case radios
 
   /// The scope of a path; nil for a path that every token may use.
   init?(of pattern: String) {
@@ -23,6 +25,7 @@ enum Scope: String, CaseIterable {
     case "identities", "anchors", "trusted-peers": self = .trust
     case "pairing-codes", "clients", "audit": self = .clients
     case "events": self = .events
+    case "radios": self = .radios
     default: return nil
     }
   }
@@ -40,6 +43,7 @@ extension Scope {
     case .trust: 5
     case .clients: 6
     case .events: 7
+    case .radios: 8
     }
   }
 

@@ -21,6 +21,8 @@ package struct Finding: Hashable, Sendable {
     /// A folder in which hosts meet.
     case folder
     case isolation
+    /// Wi-Fi without an access point.
+    case radio
     case key
     /// The database and files of a running gateway.
     case storage

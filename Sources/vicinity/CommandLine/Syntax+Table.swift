@@ -1,7 +1,10 @@
+internal import Nearby
+
 /// Every command and option.
 extension Syntax {
   static let vicinity = Syntax(commands: [
-    serve, pair, admin, backup, advertise, browse, invite, gather, adhoc, chat, send, receive, peers, identity, doctor,
+    serve, pair, admin, backup, advertise, browse, invite, gather, adhoc, chat, send, receive, peers, identity, radio,
+    doctor,
     completion,
     help,
     version,
@@ -205,6 +208,36 @@ extension Syntax {
       .init(line: "vicinity doctor --medium folder:/srv/meet", says: "whether hosts can meet in that folder"),
       .init(line: "sudo vicinity doctor --port 7777", says: "the firewall's rules too, for links at this port"),
     ], synonyms: ["status", "check", "diagnose", "test", "debug"])
+
+  private static let radio = CommandSyntax(
+    name: "radio", summary: "make a Wi-Fi network without an access point",
+    arguments: [
+      .init(
+        name: "action", summary: "what to do, as below: list if not told", isOptional: true,
+        choices: RadioCommand.Action.allCases.map(\.rawValue)),
+      .init(name: "words", summary: "what it is about", isOptional: true, isRest: true),
+    ],
+    options: [
+      .init(name: "radio", value: .text("NAME"), summary: "the radio, such as wlan0 (the first that can do it)"),
+      .init(
+        name: "frequency", value: .number("MHZ", RadioPlan.frequencies), summary: "the middle of its channel",
+        defaultValue: "\(RadioPlan.frequency)"),
+      .init(
+        name: "password-file", value: .file("FILE"),
+        summary: "where the password of a mesh is (-: standard input); without one it is open"),
+      .init(name: "force", value: .none, summary: "even if the radio is connected, which may drop"),
+      .init(name: "timeout", value: .duration, summary: "end after this time"),
+    ] + output,
+    text: RadioCommand.Action.allCases.map { "\($0.usage): \($0.summary)" } + [
+      "A network lasts as long as the command that made it. It takes wpa_supplicant, and the right to ask it (root, or the "
+        + "group 'netdev'). Hosts in it find each other as on any network."
+    ],
+    examples: [
+      .init(line: "vicinity radio", says: "which radios there are"),
+      .init(line: "sudo vicinity radio p2p start", says: "a network for phones and others, with a code to join it"),
+      .init(line: "sudo vicinity radio mesh join workshop", says: "be in a mesh with whoever says the same"),
+      .init(line: "sudo vicinity radio stop", says: "end what a killed command has left"),
+    ], synonyms: ["wifi", "hotspot", "p2p", "mesh"])
 
   private static let completion = CommandSyntax(
     name: "completion", summary: "print what lets a shell complete commands and options",

@@ -30,6 +30,7 @@ enum DoctorCommand {
     await tell(PortCheck.findings(port))
     await tell(FirewallCheck.findings(linkPort: port, bus))
     await tell(await IsolationCheck.findings(heard) { await context.eventThread.wait(for: $0) })
+    await tell(await RadioCheck.findings())
     await tell(try await met)
     await context.printer.report(.diagnosis(all))
     return all.contains { $0.state == .bad } ? .failed : .done

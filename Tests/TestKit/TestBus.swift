@@ -1,17 +1,16 @@
 import Glibc
 import Synchronization
-import TestKit
 
 /// A `dbus-daemon` of a test's own, which lets everybody do everything.
-final class TestBus: Sendable {
-  struct Failure: Error {}
+public final class TestBus: Sendable {
+  public struct Failure: Error {}
 
   private let folder = TemporaryFolder()
   /// 0 once it was stopped.
   private let process: Mutex<pid_t>
-  var path: String { "\(folder.path)/a bus" }
+  public var path: String { "\(folder.path)/a bus" }
 
-  init() throws {
+  public init() throws {
     let configuration = """
       <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -49,7 +48,7 @@ final class TestBus: Sendable {
 
   deinit { stop() }
 
-  func stop() {
+  public func stop() {
     process.withLock { process in
       guard process > 0 else { return }
       kill(process, SIGKILL)

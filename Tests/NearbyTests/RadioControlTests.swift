@@ -1,0 +1,246 @@
+import DBus
+import Glibc
+import TestKit
+import Testing
+
+@testable import Nearby
+
+@Suite(.timeLimit(.minutes(1))) struct RadioControlTests {
+  /// A machine with one radio, as `/sys` shows it.
+  private struct Machine {
+    let folder = TemporaryFolder()
+    let bus: TestBus
+    /// Marks of processes are of the whole machine, so each test has a radio of its own.
+    let radio = "wl\(UInt32.random(in: 100_000...999_999))"
+    var system: SystemRadios { SystemRadios(folder.path) }
+
+    init() throws {
+      bus = try TestBus()
+      for folder in ["class", "class/net"] { try make(folder) }
+      try add(radio)
+      try add("p2p-\(radio)-0")
+    }
+
+    private func make(_ name: String) throws { try #require(mkdir("\(folder.path)/\(name)", 0o700) == 0) }
+
+    private func add(_ interface: String) throws {
+      for part in ["", "/phy80211", "/phy80211/rfkill0"] { try make("class/net/\(interface)\(part)") }
+      try write("phy0", "phy80211/name", of: interface)
+      try write("down", "operstate", of: interface)
+    }
+
+    func write(_ text: String, _ name: String, of interface: String) throws {
+      try folder.write("\(text)\n".utf8, to: "class/net/\(interface)/\(name)")
+    }
+
+    func control(startTimeMax: Duration = RadioControl.startTimeMax) throws -> RadioControl {
+      try RadioControl(busPath: bus.path, system: system, givesAddresses: false, startTimeMax: startTimeMax)
+    }
+  }
+
+  private func withRadio(_ body: (Machine, FakeSupplicant, RadioControl) async throws -> Void) async throws {
+    let machine = try Machine()
+    let fake = try await FakeSupplicant(machine.bus, radio: machine.radio)
+    let control = try machine.control()
+    do { try await body(machine, fake, control) } catch {
+      await fake.close()
+      throw error
+    }
+    await control.stopOwn()
+    await fake.close()
+  }
+
+  private func failure(_ body: () async throws(RadioError) -> Void) async -> RadioError? {
+    do throws(RadioError) { try await body() } catch { return error }
+    return nil
+  }
+
+  @Test func `P-NET-3 A group has a name, a password and a code, and is gone when it is stopped`() async throws {
+    try await withRadio { machine, fake, control in
+      await fake.change { $0.modes = ["p2p"] }
+      let (radio, network) = try await control.start(RadioPlan(.group))
+      #expect(radio == machine.radio && network.interface == "p2p-\(machine.radio)-0")
+      #expect(network.name == "DIRECT-AB-vicinity" && network.frequency == 2437 && network.members == 1)
+      #expect(network.code == #"WIFI:T:WPA;S:DIRECT-AB-vicinity;P:sou\;p is\:ready;;"#)
+      #expect(network.addressing == .linkLocal && !network.isAbandoned)
+      let seen = try #require(await control.radios().radios.first)
+      #expect(seen.state == .network && seen.network == network && seen.kinds == [.group])
+      // The names of others' groups end as before.
+      #expect(await fake.postfix == "")
+      let again = await failure { () throws(RadioError) in _ = try await control.start(RadioPlan(.group)) }
+      #expect(again?.code == .inUse)
+      #expect(try await control.stop(nil) == [machine.radio])
+      #expect(await !fake.hasGroup)
+      #expect(await fake.calls == ["CreateInterface", "Set", "GroupAdd", "Set", "Disconnect", "RemoveInterface"])
+      #expect(try await control.stop(nil) == [])
+    }
+  }
+
+  @Test func `P-NET-3 A mesh has the name and the password that it was given, and no code`() async throws {
+    try await withRadio { machine, fake, control in
+      var plan = RadioPlan(.mesh)
+      (plan.name, plan.password, plan.radio) = ("workshop", "a long secret", machine.radio)
+      let (_, network) = try await control.start(plan)
+      #expect(network.kind == .mesh && network.name == "workshop" && network.password == "a long secret")
+      #expect(network.code == nil && network.members == 1 && network.frequency == 2412)
+      #expect(try await control.stop(machine.radio) == [machine.radio])
+      #expect(await !fake.hasMesh)
+    }
+  }
+
+  @Test func `A radio that is connected is left alone, unless it is forced; then its networks are enabled again`()
+    async throws
+  {
+    try await withRadio { _, fake, control in
+      await fake.leaveMesh(mark: "of somebody else")
+      await fake.change { $0.state = "4way_handshake" }
+      let error = await failure { () throws(RadioError) in _ = try await control.start(RadioPlan(.mesh)) }
+      #expect(error?.code == .inUse && error?.cure?.contains("--force") == true)
+      #expect(await fake.calls == [])
+      var plan = RadioPlan(.mesh)
+      plan.isForced = true
+      _ = try await control.start(plan)
+      await control.stopOwn()
+      #expect(await fake.calls == ["AddNetwork", "SelectNetwork", "RemoveNetwork", "Set"])
+    }
+  }
+
+  @Test func `What a killed program has left is shown as abandoned, and ended before the next begins`() async throws {
+    try await withRadio { machine, fake, control in
+      await fake.leave(group: "DIRECT-XY-vicinity")
+      let seen = try #require(await control.radios().radios.first?.network)
+      #expect(seen.isAbandoned && seen.name == "DIRECT-XY-vicinity")
+      #expect(RadioCheck.findings(await control.radios().radios, nil).map(\.state) == [.doubtful])
+      let (_, network) = try await control.start(RadioPlan(.mesh))
+      #expect(network.kind == .mesh)
+      #expect(await fake.calls == ["Disconnect", "AddNetwork", "SelectNetwork"])
+    }
+    try await withRadio { _, fake, control in
+      await fake.leaveMesh(mark: "vicinity-radio")
+      #expect(await control.radios().radios.first?.network?.isAbandoned == true)
+      let stopped = try await control.stop(nil)
+      #expect(stopped.count == 1)
+      #expect(await !fake.hasMesh)
+    }
+  }
+
+  @Test func `A network of another program that lives, or of somebody else, is not ended for the next`() async throws {
+    try await withRadio { machine, fake, control in
+      await fake.leave(group: "DIRECT-XY-vicinity")
+      var mark = RadioMark.claim(machine.radio)
+      #expect(mark != nil)
+      let alive = await failure { () throws(RadioError) in _ = try await control.start(RadioPlan(.mesh)) }
+      #expect(alive?.code == .inUse)
+      mark = nil
+      await fake.leave(group: "DIRECT-XY-television")
+      let foreign = await failure { () throws(RadioError) in _ = try await control.start(RadioPlan(.mesh)) }
+      #expect(foreign?.code == .inUse && foreign?.cause.contains("television") == true)
+      let stopped = try await control.stop(nil)
+      #expect(stopped.isEmpty)
+      #expect(await fake.hasGroup)
+      // Whoever names the radio means it.
+      let named = try await control.stop(machine.radio)
+      #expect(named == [machine.radio])
+      #expect(await !fake.hasGroup)
+    }
+  }
+
+  @Test func `A group that ends by itself is noticed`() async throws {
+    try await withRadio { machine, fake, control in
+      _ = try await control.start(RadioPlan(.group))
+      async let ended: Void = control.waitForEnd(of: machine.radio)
+      await fake.endGroup()
+      await ended
+      #expect(await control.radios().radios.first?.network == nil)
+    }
+  }
+
+  @Test func `Each obstacle has its error, with a cure`() async throws {
+    func expect(
+      _ code: RadioError.Code, _ cure: String, _ change: (Machine, FakeSupplicant) async throws -> Void
+    ) async throws {
+      try await withRadio { machine, fake, control in
+        try await change(machine, fake)
+        let error = await failure { () throws(RadioError) in _ = try await control.start(RadioPlan(.group)) }
+        #expect(error?.code == code && error?.cure?.contains(cure) == true, "\(String(describing: error))")
+        #expect(await !fake.hasGroup)
+      }
+    }
+    try await expect(.blocked, "rfkill unblock") { machine, _ in
+      try machine.write("1", "phy80211/rfkill0/soft", of: machine.radio)
+    }
+    try await expect(.blocked, "switch") { machine, _ in
+      try machine.write("1", "phy80211/rfkill0/hard", of: machine.radio)
+    }
+    try await expect(.unsupported, "docs/radios.md") { _, fake in await fake.change { $0.modes = ["mesh"] } }
+    try await expect(.inUse, "nmcli") { _, fake in try await fake.manage(true) }
+    try await expect(.inUse, "Disconnect") { machine, _ in try machine.write("up", "operstate", of: machine.radio) }
+    try await expect(.forbidden, "netdev") { _, fake in
+      await fake.change { $0.refusal = BusError(BusError.accessDeniedName, "no") }
+    }
+    // Where nobody owns the name.
+    let machine = try Machine()
+    let control = try machine.control()
+    let missing = await failure { () throws(RadioError) in _ = try await control.start(RadioPlan(.group)) }
+    #expect(missing?.code == .unavailable && missing?.cure?.contains("wpasupplicant") == true)
+    let (radios, error) = await control.radios()
+    #expect(radios.map(\.name) == [machine.radio] && radios.first?.kinds == nil && error?.code == .unavailable)
+    #expect(RadioCheck.findings(radios, error).map(\.state) == [.good, .unknown])
+    machine.bus.stop()
+    #expect(await control.radios().error?.code != nil)
+    // Without a radio.
+    let bare = try RadioControl(busPath: machine.bus.path, system: SystemRadios("/nowhere"), givesAddresses: false)
+    #expect(await bare.radios().radios.isEmpty)
+    let none = await failure { () throws(RadioError) in _ = try await bare.stop(nil) }
+    #expect(none?.code == .missing)
+  }
+
+  @Test func `NetworkManager that leaves the radio alone is no obstacle`() async throws {
+    try await withRadio { _, fake, control in
+      try await fake.manage(false)
+      #expect(try await control.start(RadioPlan(.group)).network.kind == .group)
+    }
+  }
+
+  @Test func `A network that does not come up is an error, and nothing of it stays`() async throws {
+    let machine = try Machine()
+    let fake = try await FakeSupplicant(machine.bus, radio: machine.radio)
+    await fake.change { $0.isDeaf = true }
+    let control = try machine.control(startTimeMax: .milliseconds(300))
+    let error = await failure { () throws(RadioError) in _ = try await control.start(RadioPlan(.mesh)) }
+    #expect(error?.code == .failed && error?.cause.contains("in time") == true)
+    #expect(await fake.calls.suffix(3) == ["RemoveNetwork", "Set", "RemoveInterface"])
+    #expect(RadioMark.claim(machine.radio) != nil)
+    await fake.close()
+  }
+
+  @Test func `Answers of other types are nothing, and no crash`() async throws {
+    let values: [BusValue] = [
+      .string("x"), .array(of: "o", [.objectPath("/x")]), .variant(.array(of: "o", [.objectPath("/x")])),
+      .properties(["Ifname": .uint32(1), "Capabilities": .string("p2p")]), .structure([.byte(1)]),
+    ]
+    try await withRadio { machine, fake, control in
+      for value in values {
+        await fake.change { $0.nonsense = value }
+        #expect(await control.radios().radios.allSatisfy { $0.network == nil && $0.kinds ?? [] == [] }, "\(value)")
+        let error = await failure { () throws(RadioError) in _ = try await control.start(RadioPlan(.group)) }
+        #expect(error != nil, "\(value)")
+      }
+    }
+  }
+
+  @Test func `A plan that wpa_supplicant would misread is refused before it is asked`() async throws {
+    try await withRadio { _, fake, control in
+      for (name, password) in [
+        ("", nil), (String(repeating: "ä", count: 17), nil), ("a\"b", nil), ("a\nb", nil), ("x", "short"),
+        ("x", String(repeating: "p", count: 64)), ("x", "with a \" in it"),
+      ] as [(String, String?)] {
+        var plan = RadioPlan(.mesh)
+        (plan.name, plan.password) = (name, password)
+        let error = await failure { () throws(RadioError) in _ = try await control.start(plan) }
+        #expect(error?.code == .invalid && error?.field != nil, "\(name)")
+      }
+      #expect(await fake.calls.isEmpty)
+    }
+  }
+}
