@@ -13,7 +13,7 @@ class Entering(Stage):
         page.get_by_label("Pairing code").fill("AAAA-BBBB")
         page.get_by_label("Your name").fill("Ada")
         page.get_by_role("button", name="Join").click()
-        expect(page.get_by_role("alert")).to_contain_text("This is no open pairing code")
+        expect(page.get_by_role("alert")).to_contain_text("This pairing code is not valid")
         expect(page.get_by_label("Pairing code")).to_be_focused()
         self.picture(page, "entrance-wrong-phone")
         # As people type it.

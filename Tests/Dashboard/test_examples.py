@@ -79,7 +79,7 @@ class Examples(Stage):
         ada.get_by_label("Beats per minute").press("Tab")
         expect(ben.get_by_label("Beats per minute")).to_have_value("300")
         read = "(e) => ({ bound: Number(e.textContent), lead: Number(e.dataset.lead) })"
-        for _ in range(60):
+        for _ in range(240):
             for page in pages:
                 page.wait_for_timeout(250)
             one, other = [page.locator("#bound").evaluate(read) for page in pages]

@@ -51,7 +51,7 @@ class Files(Stage):
         self.slow_down(self.ada, 100_000_000)
         self.ada.locator(".composer input[type=file]").set_input_files(self.file(name, content))
         card = self.card(self.ben, name)
-        expect(card.get_by_role("button", name="Accept")).to_be_visible()
+        expect(card.get_by_role("button", name="Accept")).to_be_visible(timeout=60_000)
         expect(card).to_contain_text("400 MB")
         expect(self.card(self.ada, name)).to_contain_text("waiting for Ben")
         self.picture(self.ben, "offered-phone")
