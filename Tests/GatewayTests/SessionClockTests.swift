@@ -35,7 +35,7 @@ struct SessionClockTests {
           readings.append((elapsed, bound + time, asked / .milliseconds(1), answer.json["source"]))
         }
       }
-      // Of the two gateways one follows the other.
+      // One of the two gateways follows the other.
       #expect(readings.suffix(2).filter { $0.source == .null }.count == 1)
       let last = readings.suffix(2).map { $0 }
       let apart = (last[1].elapsed - last[0].elapsed) - (last[1].asked - last[0].asked)

@@ -138,7 +138,7 @@ import Testing
       let stopped = try await control.stop(nil)
       #expect(stopped.isEmpty)
       #expect(await fake.hasGroup)
-      // Whoever names the radio means it.
+      // The caller named the radio, so it is meant.
       let named = try await control.stop(machine.radio)
       #expect(named == [machine.radio])
       #expect(await !fake.hasGroup)
