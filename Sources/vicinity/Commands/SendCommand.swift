@@ -16,22 +16,35 @@ enum SendCommand {
     policy.files = Set(files.map(FileSystem.absolute))
     return try await SessionCommand.run(context, type, policy) { command in
       let member = try await command.connect(with: who, within: timeout)
-      for text in invocation.texts("message") {
-        if invocation.has("unreliable") {
-          try await command.session.send(Array(text.utf8), to: .only([member]), .unreliable)
-        } else {
-          try await command.session.deliver(Array(text.utf8), to: member)
-        }
+      do {
+        try await send(command, files, places, to: member)
+      } catch {
+        // The end of what was sent may be reported before that of the connection.
+        if Failure(wrapping: error).code == .lost { await command.settle(member) }
+        throw error
       }
-      for path in files {
-        if let failure = await command.send(file: path, to: member) { throw failure }
-      }
-      for case .web(let address) in places {
-        if let failure = await command.send(.web(address), to: member) { throw failure }
-      }
-      if let name = invocation.text("stream") { try await command.pump(name, to: member) }
       command.commandHost.end(.done)
     }
+  }
+
+  private static func send(
+    _ command: SessionCommand, _ files: [String], _ places: [ResourceSource], to member: Member
+  ) async throws {
+    let invocation = command.context.invocation
+    for text in invocation.texts("message") {
+      if invocation.has("unreliable") {
+        try await command.session.send(Array(text.utf8), to: .only([member]), .unreliable)
+      } else {
+        try await command.session.deliver(Array(text.utf8), to: member)
+      }
+    }
+    for path in files {
+      if let failure = await command.send(file: path, to: member) { throw failure }
+    }
+    for case .web(let address) in places {
+      if let failure = await command.send(.web(address), to: member) { throw failure }
+    }
+    if let name = invocation.text("stream") { try await command.pump(name, to: member) }
   }
 
   /// Reports errors before any peer is contacted.

@@ -124,6 +124,18 @@ extension SessionCommand {
     return try await connected(peer)
   }
 
+  /// Waits until the end of a member's connection is reported, for a moment at most.
+  func settle(_ member: Member) async {
+    let clock = ContinuousClock()
+    let deadline = clock.now + Self.settling
+    wake(after: Self.settling)
+    while clock.now < deadline {
+      let seen = changes.count
+      if case .notConnected = memberStates[member.peer] { return }
+      if await !changes.wait(since: seen) { return }
+    }
+  }
+
   /// The session has reported the member, or is about to.
   private func connected(_ peer: FoundPeer) async throws -> Member {
     while true {
