@@ -34,6 +34,8 @@ public struct GatewayOptions: Sendable {
   public var reconnectTimeout: Duration = .seconds(30)
   /// The time after which the peers of an absent client are shown as away.
   public var awayTime: Duration = .seconds(60)
+  /// The time from the expiry of a token to the removal of all that was its client's.
+  public var expiredTime: Duration = .seconds(600)
   /// The time over which a scrub of all stored files and rows is spread; zero for no scrub.
   public var scrubTime: Duration = .seconds(86_400)
   /// The time within which a WebSocket must authenticate.

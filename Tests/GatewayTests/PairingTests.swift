@@ -203,17 +203,41 @@ struct PairingTests {
     }
   }
 
+  /// A guest whose token ends in a few seconds.
+  private func guest(of gateway: TestGateway) async -> HTTPClient {
+    let token: String? = await withCheckedContinuation { continuation in
+      gateway.running.start { core in
+        let made = try? core.clients.add(name: "guest", role: .member, lasting: .seconds(6))
+        if let made { try? await core.keep(made.client, letInBy: .machine) }
+        continuation.resume(returning: made?.token)
+      }
+    }
+    return HTTPClient(port: gateway.port, token: token)
+  }
+
+  @Test("A client's peers and sessions are removed some time after its token has expired")
+  func removal() async throws {
+    try await withGateway {
+      $0.expiredTime = .seconds(2)
+    } _: { gateway in
+      let chief = try await gateway.client("operator")
+      let guest = await guest(of: gateway)
+      let peer = try await guest.make("/v1/peers", ["displayName": "Guest"]).id
+      _ = try await guest.make("/v1/sessions", ["peer": .text(peer)])
+      let path = "/v1/clients/\(try await guest.get("/v1/clients/self").json["id"]?.text ?? "")"
+      let entry = try await chief.wait(in: "/v1/audit", "deed", "expired")
+      #expect(entry["about"] == .text(path) && entry["by"] == "machine")
+      #expect(try await guest.get("/v1/peers").status == 401)
+      #expect(try await chief.get(path).status == 404)
+      let left = await gateway.running.answer { core in (Array(core.peers.keys), core.sessions.count) }
+      #expect(left.map { !$0.0.contains(peer) && $0.1 == 0 } == true, "\(String(describing: left))")
+    }
+  }
+
   @Test("What a client follows ends with its token")
   func ending() async throws {
     try await withGateway { gateway in
-      let token: String? = await withCheckedContinuation { continuation in
-        gateway.running.start { core in
-          let made = try? core.clients.add(name: "guest", role: .member, lasting: .seconds(6))
-          if let made { try? await core.keep(made.client, letInBy: .machine) }
-          continuation.resume(returning: made?.token)
-        }
-      }
-      let guest = HTTPClient(port: gateway.port, token: token)
+      let guest = await guest(of: gateway)
       let talk = try await Talk.connected(guest)
       let events = try await guest.follow("/v1/peers")
       #expect(try await events.next()?.name == "snapshot")

@@ -9,8 +9,8 @@ internal import Store
 /// any more.
 extension Core {
   enum AuditAction: String, CaseIterable {
-    /// A client was paired, or its token was revoked.
-    case paired, revoked
+    /// A client was paired, or its token was revoked or has expired.
+    case paired, revoked, expired
     /// A decision on a request from nearby: to join a session, to send a file, to be trusted.
     case accepted, declined
     /// A change of the gateway's trust.

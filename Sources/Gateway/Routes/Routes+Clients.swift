@@ -202,14 +202,32 @@ extension Core {
     if let end = client.expiresAt { watch(client.id, until: end) }
   }
 
-  /// Ends a client's subscriptions when its token expires. It checks repeatedly, since the machine's clock may be set.
-  private func watch(_ client: ClientID, until end: Timestamp) {
+  /// Ends a client's subscriptions when its token expires, and some time later all that was its own. It checks
+  /// repeatedly, since the machine's clock may be set.
+  private func watch(_ client: ClientID, until end: Timestamp, expiredSince since: Instant? = nil) {
     let left = Duration.milliseconds(max(0, end.milliseconds - Timestamp.now.milliseconds))
-    reactor.schedule(after: min(left, Self.watchInterval)) { [weak self] in
+    let time = min(since == nil ? left : options.expiredTime, Self.watchInterval)
+    reactor.schedule(after: time) { [weak self] in
       guard let self, clients.clients[client] != nil else { return }
       if clients.hasValidToken(client) { return watch(client, until: end) }
-      sockets.close(of: client, .forbidden, "the token has expired: pair again")
-      endFollowers(of: client)
+      if let since, Instant.now - since >= options.expiredTime { return removeExpired(client, until: end) }
+      if since == nil {
+        sockets.close(of: client, .forbidden, "the token has expired: pair again")
+        endFollowers(of: client)
+      }
+      watch(client, until: end, expiredSince: since ?? Instant.now)
+    }
+  }
+
+  private func removeExpired(_ client: ClientID, until end: Timestamp) {
+    start { core in
+      do {
+        try await core.revoke(client)
+        core.audit(.expired, about: "/v1/clients/\(client)", by: .machine)
+      } catch {
+        // The store may be closed or full: it is tried again.
+        core.watch(client, until: end, expiredSince: Instant.now)
+      }
     }
   }
 

@@ -12,6 +12,7 @@ export default {
   'audit.accepted': 'Angenommen',
   'audit.declined': 'Abgelehnt',
   'audit.distrusted': 'Vertrauen entzogen',
+  'audit.expired': 'Zugang abgelaufen',
   'audit.none': 'Noch keine Einträge.',
   'audit.paired': 'Verbunden',
   'audit.revoked': 'Zugang entzogen',

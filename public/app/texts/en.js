@@ -12,6 +12,7 @@ export default {
   'audit.accepted': 'Accepted',
   'audit.declined': 'Declined',
   'audit.distrusted': 'No longer trusted',
+  'audit.expired': 'Access expired',
   'audit.none': 'Nothing recorded yet.',
   'audit.paired': 'Connected',
   'audit.revoked': 'Access revoked',
