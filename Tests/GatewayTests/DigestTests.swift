@@ -47,6 +47,32 @@ struct DigestTests {
     }
   }
 
+  @Test("A part of an upload whose digest is another is dropped, and those before it stay")
+  func part() async throws {
+    try await TwoClients.hold(["resources": "accept"]) { meeting in
+      let (anna, bert) = (meeting.bert, meeting.anna)
+      let made = try await anna.client.make(
+        "\(anna.path)/resources", ["name": "hello", "to": .text(bert.peer), "size": 12])
+      let content = made.json["content"]?.text ?? ""
+      func patch(_ text: String, at offset: Int, isLast: Bool = false, _ digest: String) async throws -> Answer {
+        try await anna.client.ask(
+          "PATCH", content, Array(text.utf8),
+          headers: [
+            "Upload-Offset": String(offset), "Upload-Complete": isLast ? "?1" : "?0", "Content-Digest": digest,
+          ])
+      }
+      #expect(try await patch("Hello\n", at: 0, header).status == 204)
+      let wrong = try await patch("Hallo\n", at: 6, isLast: true, header)
+      #expect(wrong.status == 409 && wrong.json["field"] == "Content-Digest" && wrong["Upload-Offset"] == "6")
+      let item = try await anna.client.get(made["Location"] ?? "").json
+      #expect(item["state"] == "uploading" && item["uploaded"] == 6, "\(item)")
+      #expect(try await patch("Hello\n", at: 6, isLast: true, "sha-256=:short:").json["field"] == "Content-Digest")
+      #expect(try await patch("Hello\n", at: 6, isLast: true, header).status == 200)
+      let came = try await bert.client.wait(in: "\(bert.path)/resources", "state", "complete")
+      #expect(try await bert.client.get(came["content"]?.text ?? "").text == "Hello\nHello\n")
+    }
+  }
+
   @Test("An upload that tells its digest is held to it, and can be done anew")
   func upload() async throws {
     try await TwoClients.hold(["resources": "accept"]) { meeting in

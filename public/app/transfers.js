@@ -96,7 +96,8 @@ export class Transfers {
     const known = await this.#parts.interrupted(gateway, room.id, { to, name, content: file })
     if (known === null && (await gateway.storage.all('uploads')).some((record) => record.id === id)) throw other
     // The gateway compares the digest of the whole of an upload that another browser began.
-    await this.#upload(room, { item: resource, file, digest: known?.item.id === id ? known.digest : undefined })
+    const digest = known?.item.id === id ? known.digest : new this.#parts.RunningDigest()
+    await this.#upload(room, { item: resource, file, digest })
   }
 
   accept(room, resource) {

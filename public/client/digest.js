@@ -4,6 +4,8 @@ import { toBase64 } from './id.js'
 
 /** Blobs are read in pieces of this size, so that a page stays responsive. */
 const pieceBytes = 1024 * 1024
+/** The limit for a part that has a digest of its own: it is in memory as a whole. */
+export const partBytesMax = 16 * 1024 * 1024
 
 const primes = []
 for (let number = 2; primes.length < 64; number += 1) {
@@ -99,7 +101,7 @@ export class Sha256 {
   }
 }
 
-/** The digest of a Blob from its beginning to a place that moves on. */
+/** The digest of a Blob from its beginning to a place that moves on: slow, since it is made in JavaScript. */
 export class RunningDigest {
   #hash = new Sha256()
   position = 0
@@ -112,7 +114,65 @@ export class RunningDigest {
     }
   }
 
-  get text() { return toBase64(this.#hash.bytes) }
-  /** The value of `Repr-Digest`. */
-  get header() { return `sha-256=:${this.text}:` }
+  async moveTo() {}
+
+  get bytes() { return this.#hash.bytes }
+  get text() { return toBase64(this.bytes) }
+  /** What is recorded of it for a reload: nothing, since it cannot go on from there. */
+  get record() { return null }
+
+  headers(start, end, isWhole) { return isWhole ? { 'Repr-Digest': header(this.bytes) } : {} }
+}
+
+/** SHA-256 of a Blob that memory has room for: by the browser where it offers that, which is with HTTPS. */
+async function sha256(blob) {
+  if (globalThis.crypto?.subtle) return new Uint8Array(await crypto.subtle.digest('SHA-256', await blob.arrayBuffer()))
+  const whole = new RunningDigest()
+  await whole.advance(blob, blob.size)
+  return whole.bytes
+}
+
+const header = (bytes) => `sha-256=:${toBase64(bytes)}:`
+
+/**
+ * The digests of the parts of a Blob, from its beginning to a place that moves on. Each is chained to those before it,
+ * so that the last stands for all.
+ */
+export class PartDigests {
+  #parts = []
+
+  /** The digests of these parts of a Blob; null if it does not have all of them. */
+  static async of(blob, ends) {
+    const digests = new PartDigests()
+    for (const end of ends) {
+      const isNext = end > digests.position && end <= digests.position + partBytesMax && end <= blob.size
+      if (!isNext) return null
+      await digests.advance(blob, end)
+    }
+    return digests
+  }
+
+  get position() { return this.#parts.at(-1)?.end ?? 0 }
+  get text() { return toBase64(this.#parts.at(-1)?.chain ?? new Uint8Array()) }
+  get record() { return { ends: this.#parts.map(({ end }) => end), digest: this.text } }
+
+  /** Adds the part that ends there. */
+  async advance(blob, end) {
+    if (end <= this.position) return
+    const own = await sha256(blob.slice(this.position, end))
+    const before = this.#parts.at(-1)?.chain ?? new Uint8Array()
+    const chain = await sha256(new Blob([before, own]))
+    this.#parts.push({ start: this.position, end, own, chain })
+  }
+
+  /** Drops and adds parts until one ends there. */
+  async moveTo(blob, offset) {
+    while (this.position > offset) this.#parts.pop()
+    while (this.position < offset) await this.advance(blob, Math.min(offset, this.position + partBytesMax))
+  }
+
+  headers(start, end) {
+    const part = this.#parts.find((part) => part.start === start && part.end === end)
+    return part ? { 'Content-Digest': header(part.own) } : {}
+  }
 }

@@ -29,7 +29,7 @@ export const problem = (kind, title, detail, more) => new Problem({ type: `/prob
 /** Whether a later attempt may succeed: there was no answer, or the gateway is busy, or an earlier upload is not over yet. */
 export function isTemporary(error) {
   if (!(error instanceof Problem)) return false
-  // Content with another digest than was announced stays so.
-  if (error.rule === 'digest') return false
+  // Content with another digest than was announced stays so; a part of it may have been damaged on its way.
+  if (error.rule === 'digest' && error.field !== 'Content-Digest') return false
   return ['offline', 'tooMany', 'unavailable', 'conflict'].includes(error.kind)
 }

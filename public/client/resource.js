@@ -1,10 +1,12 @@
 // Resources: content with a name, on its way to or from a member.
 
-import { RunningDigest } from './digest.js'
+import { PartDigests, RunningDigest } from './digest.js'
 import { emit, Emitter, finish } from './emitter.js'
 import { nullIfMissing } from './ensure.js'
 import { Problem, problem } from './problem.js'
 import { uploadContent, uploadedBytes } from './upload.js'
+
+export { RunningDigest }
 
 /** The methods by which a session tells a resource what it knows. */
 export const update = Symbol('update')
@@ -88,7 +90,7 @@ export class Resource extends Emitter {
   }
 
   /** Uploads the content, of which the digest may have read a part already. */
-  [upload](content, digest = new RunningDigest()) {
+  [upload](content, digest = new PartDigests()) {
     this.#content = { blob: content, digest }
     this.#run()
   }
@@ -119,15 +121,16 @@ export class Resource extends Emitter {
       offset, digest, signal, failuresMax: Infinity,
       onprogress: (uploaded) => {
         this.#update({ uploaded })
-        this.#gateway.storage.put('uploads', this.#record(digest)).catch(() => {})
+        const { record } = digest
+        if (record) this.#gateway.storage.put('uploads', this.#record(record)).catch(() => {})
       },
     })
   }
 
   /** By which the same content is known after a reload. */
-  #record(digest) {
+  #record(digests) {
     const { id, to, name, size } = this
-    return { id, path: this.#path, to, name, size, position: digest.position, digest: digest.text }
+    return { id, path: this.#path, to, name, size, ...digests }
   }
 
   #forget() { return this.#gateway.storage.delete('uploads', this.id).catch(() => {}) }
@@ -171,9 +174,8 @@ export async function interrupted(gateway, session, { to, name, content }) {
       await gateway.storage.delete('uploads', record.id)
       continue
     }
-    const digest = new RunningDigest()
-    await digest.advance(content, record.position)
-    if (digest.text === record.digest) return { item, digest }
+    const digest = await PartDigests.of(content, record.ends ?? [])
+    if (digest?.text === record.digest) return { item, digest }
   }
   return null
 }

@@ -1,49 +1,59 @@
 // Resumable uploads, a piece after the other.
 
+import { partBytesMax } from './digest.js'
 import { isTemporary } from './problem.js'
 import { backoff, pause } from './retry.js'
 
 const pieceBytesMin = 256 * 1024
-const pieceBytesMax = 8 * 1024 * 1024
 /** In a row. */
 const failuresMaxDefault = 20
 
 /**
  * Uploads the content of a resource from `offset` on; after a failure, from where the gateway is. With a `digest` of
- * the content, a `RunningDigest`, the gateway compares it at the end.
+ * the content the gateway compares what it gets with that.
  */
 export async function uploadContent(gateway, path, blob, options = {}) {
   let { offset = 0 } = options
   const { digest, onprogress, signal, failuresMax = failuresMaxDefault } = options
   let pieceBytes = pieceBytesMin
   let failures = 0
-  for (let isWhole = false; !isWhole;) {
+  const endAfter = (start) => Math.min(blob.size, start + pieceBytes)
+  for (let end = null, isWhole = false; !isWhole;) {
     onprogress?.(offset, blob.size)
-    const piece = blob.slice(offset, offset + pieceBytes)
-    const end = offset + piece.size
-    isWhole = end >= blob.size
-    const start = performance.now()
+    let hashing
     try {
-      const headers = { 'Upload-Offset': `${offset}`, 'Upload-Complete': isWhole ? '?1' : '?0' }
-      if (digest && isWhole) {
-        await digest.advance(blob, end)
-        headers['Repr-Digest'] = digest.header
+      if (end === null) {
+        await digest?.moveTo(blob, offset)
+        end = endAfter(offset)
+        await digest?.advance(blob, end)
       }
-      const sent = gateway.fetch('PATCH', `${path}/content`, { body: piece, signal, headers })
-      // The processor has nothing else to do meanwhile. An error of the request counts, however soon it comes.
-      sent.catch(() => {})
-      await digest?.advance(blob, end)
+      isWhole = end === blob.size
+      const start = performance.now()
+      const sent = gateway.fetch('PATCH', `${path}/content`, {
+        body: blob.slice(offset, end), signal,
+        headers: {
+          'Upload-Offset': `${offset}`, 'Upload-Complete': isWhole ? '?1' : '?0', ...digest?.headers(offset, end, isWhole),
+        },
+      })
+      // The processor has nothing else to do meanwhile.
+      const next = endAfter(end)
+      hashing = digest?.advance(blob, next)
+      hashing?.catch(() => {})
       await sent
+      await hashing
+      const isQuick = performance.now() - start < 500
+      pieceBytes = Math.min(partBytesMax, Math.max(pieceBytesMin, isQuick ? pieceBytes * 2 : pieceBytes / 2))
       offset = end
+      end = next
       failures = 0
-      const isQuick = performance.now() - start < 250
-      pieceBytes = Math.min(pieceBytesMax, Math.max(pieceBytesMin, isQuick ? pieceBytes * 2 : pieceBytes / 2))
     } catch (error) {
       failures += 1
       if (signal?.aborted || !isTemporary(error) || failures > failuresMax) throw error
+      await hashing
       await pause(backoff(failures - 1), signal)
       offset = await uploadedBytes(gateway, path, offset)
       if (offset === null) return
+      end = null
       isWhole = false
     }
   }

@@ -115,7 +115,7 @@ final class Access {
     response.headers.append("Access-Control-Allow-Methods", methods)
     response.headers.append(
       "Access-Control-Allow-Headers",
-      "Authorization, Content-Type, If-Match, If-None-Match, If-Range, Idempotency-Key, Last-Event-ID, Range, Upload-Offset, Upload-Complete, Repr-Digest, Want-Repr-Digest"
+      "Authorization, Content-Type, If-Match, If-None-Match, If-Range, Idempotency-Key, Last-Event-ID, Range, Upload-Offset, Upload-Complete, Content-Digest, Repr-Digest, Want-Repr-Digest"
     )
     response.headers.append("Access-Control-Max-Age", String(Self.preflightTime))
   }

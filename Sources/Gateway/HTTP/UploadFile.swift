@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Media
 internal import Reactor
 internal import Synchronization
 internal import Web
@@ -16,8 +17,12 @@ final class UploadFile: Sendable {
     var supportsDirectIO = true
     /// The digest of the bytes before the offset.
     var chain: ChunkChain
+    /// The hash of the bytes that this upload writes; nil where nobody compares it.
+    let hash: RunningHash?
 
-    init(_ offset: UInt64, _ chain: ChunkChain) { (self.offset, self.chain) = (offset, chain) }
+    init(_ offset: UInt64, _ chain: ChunkChain, _ hash: RunningHash?) {
+      (self.offset, self.chain, self.hash) = (offset, chain, hash)
+    }
   }
 
   /// Limit for one piece: longer ones reach the disk no sooner.
@@ -29,9 +34,9 @@ final class UploadFile: Sendable {
   private let file: Descriptor
   private let state: Mutex<WriteState>
 
-  init(_ path: String, from offset: UInt64, chain: ChunkChain = ChunkChain()) throws(Problem) {
+  init(_ path: String, from offset: UInt64, chain: ChunkChain = ChunkChain(), hashes: Bool = false) throws(Problem) {
     self.path = path
-    state = Mutex(WriteState(offset, chain))
+    state = Mutex(WriteState(offset, chain, hashes ? RunningHash() : nil))
     do {
       file = try .opened(path, O_WRONLY | O_CREAT)
     } catch {
@@ -52,11 +57,17 @@ final class UploadFile: Sendable {
         done += count
       }
       state.chain.add(bytes)
+      if let hash = state.hash { bytes.withUnsafeBytes { hash.add($0) } }
     }
   }
 
   /// The digest of all bytes that were written.
   var chain: ChunkChain { state.withLock { $0.chain } }
+
+  /// Whether the bytes that this upload has written have the digest; nothing may be written any more.
+  func isWritten(_ digest: ContentDigest) -> Bool {
+    state.withLock { $0.hash.map { ContentDigest($0.finish()) } == digest }
+  }
 
   /// Writes all or a part of the bytes, as `pwrite` does.
   private func put(_ bytes: UnsafeRawBufferPointer, _ state: inout WriteState) -> Int {

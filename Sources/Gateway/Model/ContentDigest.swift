@@ -25,8 +25,8 @@ struct ContentDigest: Hashable, Sendable {
 
   private static let algorithm = "sha-256"
 
-  /// The digest in a `Repr-Digest` header; nil if it has only others.
-  static func parse(header: String) throws(Problem) -> ContentDigest? {
+  /// The digest in a header field of this name; nil if it has only others.
+  static func parse(_ header: String, of field: String) throws(Problem) -> ContentDigest? {
     for member in header.split(separator: ",") {
       let parts = member.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " && $0 != "\t" } }
       guard parts.first?.lowercased() == algorithm else { continue }
@@ -36,7 +36,7 @@ struct ContentDigest: Hashable, Sendable {
         throw Problem(
           .badRequest,
           "\(QuotedText.of(header)) is no digest: it reads \(algorithm)=:…:, with base64 between the colons",
-          field: "Repr-Digest", rule: "digest")
+          field: field, rule: "digest")
       }
       return digest
     }

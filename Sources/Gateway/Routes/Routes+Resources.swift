@@ -124,7 +124,9 @@ extension Routes {
       }
       isLast = complete == ["?1"]
     }
-    let told = try isLast ? call.headers["Repr-Digest"].flatMap { try ContentDigest.parse(header: $0) } : nil
+    let told = try call.headers["Content-Digest"].flatMap { try ContentDigest.parse($0, of: "Content-Digest") }
+    let toldOfAll =
+      try isLast ? call.headers["Repr-Digest"].flatMap { try ContentDigest.parse($0, of: "Repr-Digest") } : nil
     // Refused early: the client must not send for hours in vain, or lose the bytes that are here.
     let length = call.headers["Content-Length"].flatMap(UInt64.init) ?? 0
     guard start <= bytesMax, length <= bytesMax - start else {
@@ -142,8 +144,8 @@ extension Routes {
     let path = model.path ?? "\(core.options.folder)/sending/\(Secrets.id())"
     model.path = path
     core.keep(model, in: session)
-    let file = try UploadFile(path, from: model.uploaded, chain: model.record.chain)
-    let (id, place, isWhole) = (model.id, session.id, isLast)
+    let file = try UploadFile(path, from: model.uploaded, chain: model.record.chain, hashes: told != nil)
+    let (id, place, isWhole, begin, before) = (model.id, session.id, isLast, start, model.record.chain)
     // The uploader can resume at once: pending writes precede its next bytes in the same file.
     func ended() {
       core.uploadEnded(to: model, in: session)
@@ -165,9 +167,15 @@ extension Routes {
           core.recount(model, in: session)
         },
         finish: { core in
+          if let told, !file.isWritten(told) {
+            if let model = core.sessions[place]?.resourceModels[id] {
+              (model.uploaded, model.record.chain) = (begin, before)
+            }
+            throw Problem.damagedPart(at: begin)
+          }
           try await core.sync(file, of: id, in: place)
           if isWhole { try await core.checkRestored(id, in: place) }
-          let digest: ContentDigest? = if let told { try await core.verifiedDigest(told, path) } else { nil }
+          let digest: ContentDigest? = if let toldOfAll { try await core.verifiedDigest(toldOfAll, path) } else { nil }
           guard let session = core.sessions[place], let model = session.resourceModels[id] else {
             throw Problem.goneResource
           }
@@ -292,5 +300,16 @@ extension Core {
     }
     model.size = model.uploaded
     offer(model, .file(path), in: session)
+  }
+}
+
+extension Problem {
+  /// The bytes of a request have another digest than it says; those before them are here.
+  fileprivate static func damagedPart(at offset: UInt64) -> Problem {
+    var problem = Problem(
+      .conflict, "the bytes of this request do not have its Content-Digest and are dropped: send them again",
+      field: "Content-Digest", rule: "digest")
+    problem.headers = [.init(name: "Upload-Offset", value: String(offset))]
+    return problem
   }
 }
