@@ -3,7 +3,7 @@ import Wire
 
 @testable import Engine
 
-/// Where a host is dialled. The hosts here are seen and never answer by themselves.
+/// The addresses at which a host is dialled. The hosts here are discovered and never answer by themselves.
 @Suite struct ReachingTests {
   let network = TestNetwork()
 

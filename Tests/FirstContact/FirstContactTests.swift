@@ -13,7 +13,7 @@ import Testing
       b.say("accept")
       _ = try await b.says("connected")
       _ = try await a.says("connected")
-      // What comes after it shows that there was nothing else before.
+      // Later messages show that no other event came before them.
       a.send([1])
       _ = try await b.says("message")
       b.send([2])

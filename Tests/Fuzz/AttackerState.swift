@@ -155,7 +155,7 @@ struct AttackerState {
     Attach(bond: bond, expects: theirBond, received: source.u64(), first: source.u64(), next: source.u64())
   }
 
-  /// Of a known endpoint its own, so that it is taken for the one that is meant.
+  /// The endpoint's own incarnation if it is known, so that the record is taken for the real one.
   func incarnation(of endpoint: EndpointID, _ source: inout Source) -> EndpointIncarnation {
     if source.u8() < 230, let entry = entries.last(where: { $0.endpoint == endpoint }) { return entry.incarnation }
     return EndpointIncarnation(host: Incarnation(1), count: source.u32())

@@ -23,7 +23,7 @@ final class EngineFuzz {
     stage = FuzzNetwork(StartingState(&source))
   }
 
-  /// What one step may make the engine say, beyond a multiple of what it was given.
+  /// The limit of the outputs of one step, beyond a multiple of its input.
   private static let outputsPerStep = 4_000
   private static let bytesPerStep = 256 << 10
   private static let stepsMax = 48
@@ -206,7 +206,7 @@ final class EngineFuzz {
 }
 
 extension EngineFuzz {
-  /// What a program does that reaches others by means of its own, and what a medium finds out late.
+  /// Calls of a program that connects by means of its own, and late findings of a medium.
   private func connect(_ endpoint: EndpointID, to remote: PeerID) {
     let (engine, now) = (stage.engine, stage.now)
     switch source.u8() % 8 {

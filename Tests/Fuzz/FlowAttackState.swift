@@ -8,7 +8,7 @@ struct FlowAttackState {
     var isStream: Bool
     /// Whether the hostile host is its sender.
     var isOwn: Bool
-    /// Where its next bytes stand, and what the other side said of it last.
+    /// The position of its next bytes, and the last values from the other side.
     var position: UInt64 = 0
     var limit: UInt64 = 0
     var turn: UInt32 = 1

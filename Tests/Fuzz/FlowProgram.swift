@@ -2,11 +2,11 @@ import Engine
 import Glibc
 import Wire
 
-/// What a host's program does with its streams and resources, at once or at its own pace, and what its engine keeps to.
+/// A host's program with its streams and resources, used at once or at its own pace, and the checks of its engine.
 ///
-/// Invariant: what is told of a flow is told between its beginning and its one end; bytes that were told and are not
-/// used stay within a window, and so do reads past what the receiver has; and what an honest member sends comes as it
-/// was sent.
+/// Invariant: reports of a flow come between its beginning and its one end; bytes that were reported and not used stay
+/// within a window, and so do reads past the receiver's position; and the data of an honest member arrive as they were
+/// sent.
 final class FlowProgram {
   struct Reader {
     var isHonest: Bool
@@ -296,12 +296,12 @@ final class FlowProgram {
   /// The engine has nothing more of streams, and tells anew of resources.
   func beginRestart(isFaithful: Bool) {
     (readers, writers, incoming, outgoing, endedStreams) = ([:], [:], [:], [:], [:])
-    // What was stored as ended is not told again.
+    // Ends that were stored are not reported again.
     if !isFaithful { endedResources = [:] }
     isRestarting = true
   }
 
-  /// Numbers of what has ended may be used again.
+  /// The numbers of ended resources may be used again.
   func endRestart() {
     endedResources = [:]
     isRestarting = false

@@ -16,7 +16,7 @@ final class FuzzCrypto: Crypto {
     return Digest(Bytes32(a, b, a &+ b, a ^ b))
   }
 
-  /// Of a chunk, which is no node.
+  /// The hash of a chunk, distinct from that of a node.
   func leaf(of chunk: RawSpan) -> Digest {
     var sink = ArraySink([0])
     sink.put(raw: chunk)

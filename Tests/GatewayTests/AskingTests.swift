@@ -48,7 +48,7 @@ struct AskingTests {
       #expect(try await talk.change(of: number)["put"]?["state"] == "connected")
       let members = try await anna.client.get("\(anna.path)/members").json["items"]?.list
       #expect(members?.count == 1 && members?.first?["id"] != .text(bert.peer))
-      // Who invited whom is told to both, and over the WebSocket as by REST.
+      // The inviter is visible to both sides, over the WebSocket as well as by REST.
       #expect(members?.first?["inviter"] == .text(anna.session) && members?.first?["encryption"] == "optional")
       #expect(try await bert.sees(anna, "connected")["inviter"] == nil)
     }
@@ -144,7 +144,7 @@ struct AskingTests {
     }
   }
 
-  /// What is left there ends as these words say; asked until it is so.
+  /// Polls until the `until` values of the remaining items are these.
   private func expect(_ words: Set<String>, in path: String, of side: TwoClients.SessionClient) async throws {
     var left: Set<String> = []
     for _ in 0..<500 where left != words {

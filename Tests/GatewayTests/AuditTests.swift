@@ -35,7 +35,7 @@ struct AuditTests {
       try await talk.ask(["id": 3, "request": ["method": "POST", "path": "/v1/sessions"]])["problem"]?["rule"]
         == "scope")
     #expect(try await talk.ask(["id": 4, "subscribe": ["channel": "/v1/peers"]])["ok"] != nil)
-    // What is its own it sees, and ends.
+    // The client sees its own record, and deletes it.
     #expect(try await narrow.get("/v1/clients/self").json["scopes"] == ["peers", "messages"])
     #expect(try await narrow.get("/v1/gateway").json["client"]?["scopes"] == ["peers", "messages"])
     #expect(try await narrow.delete("/v1/clients/self").status == 204)
@@ -134,7 +134,7 @@ struct AuditTests {
       }()
       try await Standstill.hold(on: { body in try await store.perform { _ in body() } }) {
         _ = try await boss.wait(in: "/v1/audit", "deed", "trusted")
-        // Who asks after it, on the same loop, is answered.
+        // Requests on the same loop are answered meanwhile.
         for _ in 0..<20 { _ = try await boss.get("/v1/trusted-peers") }
         #expect(answers.withLock { $0 } == 0)
       }

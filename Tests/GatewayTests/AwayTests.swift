@@ -5,7 +5,7 @@ internal import Testing
 
 @Suite("A peer whose client is not there is away", .timeLimit(.minutes(3)), .serialized)
 struct AwayTests {
-  /// Where Bert sees Anna: among those whom he has found, and among the members of his session.
+  /// The lists in which Bert sees Anna: the peers that he has found, and the members of his session.
   private static func paths(_ bert: TwoClients.SessionClient) async throws -> [String] {
     let browsers = try await bert.client.get("/v1/browsers").json["items"]?.list ?? []
     return browsers.compactMap { $0["found"]?.text } + ["\(bert.path)/members"]

@@ -7,7 +7,7 @@ internal import Testing
 
 @Suite("A backup of a gateway", .timeLimit(.minutes(3)), .serialized)
 struct BackupTests {
-  /// Of a place that runs, in a folder that goes afterwards.
+  /// Tests the backup of a running gateway, in a folder that is deleted afterwards.
   private func backedUp(_ gateway: TestGateway, _ test: (_ copy: String, GatewayBackup) async throws -> Void)
     async throws
   {
@@ -16,7 +16,7 @@ struct BackupTests {
     try await test(copy, try await GatewayBackup.run(of: gateway.folder, keys: gateway.folder + "/keys", to: copy))
   }
 
-  /// What goes on from a copy.
+  /// A gateway that continues from a copy.
   private func open(_ copy: String, at port: UInt16 = 0, nextTo other: TestGateway? = nil) async throws -> TestGateway {
     try await TestGateway.open("Copy", nextTo: other) { options in
       options.host.keys = .folder(copy)

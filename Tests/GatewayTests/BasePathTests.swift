@@ -25,7 +25,7 @@ struct BasePathTests {
     }
   }
 
-  /// What a proxy asks that passes the path on, and one that takes it off.
+  /// The requests of a proxy that keeps the path, and of one that strips it.
   @Test(
     "All that a client resolves has the path before it, whether requests come with it or not", arguments: ["/a/b", ""])
   func paths(_ prefix: String) async throws {
@@ -71,7 +71,7 @@ struct BasePathTests {
         #expect(moved.status == 308 && moved["Location"] == path.replacing("/a/b", with: "/a/b/"))
       }
       let page = try await stranger.get("/a/b/").text
-      // What a page names stands beside it.
+      // The links of a page are relative.
       #expect(page.contains("<title>Vicinity</title>") && !page.contains("=\"/"))
       #expect(try await stranger.get("/a/b/app/main.js").status == 200)
       #expect(try await stranger.get("/a/b/openapi.json").json["servers"]?.list?.first?["url"] == "/a/b")

@@ -20,7 +20,7 @@ struct ConnectingTests {
       return Side(client: client, peer: peer, path: path, data: data)
     }
 
-    /// What the other side gave, as it was given.
+    /// Connects with the other side's connection data, unchanged.
     func connect(with other: Side, _ more: [JSON.Member] = []) async throws -> Answer {
       try await client.post("\(path)/connections", .object((other.data.members ?? []) + more))
     }

@@ -86,7 +86,7 @@ struct DatagramTests {
       #expect(try await events.next()?.data["body"] == "45")
       events.line.hangUp()
 
-      // What is new comes as ever; who comes without a position is told that alone.
+      // New messages arrive as usual; a subscriber without a position gets only those.
       let (fresh, number) = try await anna.follow("datagrams")
       #expect(try await post("new", from: bert).status == 202)
       for (follower, number) in [(talk, ok?["number"]), (fresh, number)] {

@@ -35,7 +35,7 @@ struct DiscoveryStatusTests {
       for side in [circle.anna, circle.bert] {
         #expect(try await side.sees(circle.cora, "notConnected")["reason"] == "left")
       }
-      // Who is lost and not leaving is given up after longer than that.
+      // A peer that is lost without leaving is given up only after more than that.
       #expect(ContinuousClock.now - begun < .seconds(5))
       _ = try await circle.anna.client.ask("POST", "\(circle.anna.path)/messages", Array("two".utf8))
       _ = try await circle.bert.client.wait(in: "\(circle.bert.path)/messages", "body", "two")
@@ -110,7 +110,7 @@ struct DiscoveryStatusTests {
       for side in sides {
         for other in sides where other.peer != side.peer { _ = try await side.sees(other, "connected") }
       }
-      // Who invites whom it is connected with is answered so, and nothing is made anew or cut off.
+      // An invitation to a connected peer is accepted at once; no connection is made or cut.
       let (anna, bert) = (circle.anna, circle.bert)
       let body: JSON = ["session": .text(bert.session), "to": .text(anna.peer), "serviceType": "chat"]
       let again = try await bert.client.make("/v1/invitations", body)

@@ -7,7 +7,7 @@ internal import Testing
 struct DownloadTests {
   private static let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
-  /// Where Bert has what Anna sent, and where she uploaded it.
+  /// The paths of Bert's copy of the content that Anna sent, and of her upload.
   private func send(_ meeting: TwoClients) async throws -> (had: String, sent: String) {
     let (anna, bert) = (meeting.anna, meeting.bert)
     let made = try await anna.client.make("\(anna.path)/resources", ["name": "x.bin", "to": .text(bert.peer)])

@@ -72,7 +72,7 @@ struct ErrorTests {
         #expect(answer.problem == type && told?["type"] == .text("/problems/\(type)"), "\(path): \(answer.text)")
         #expect(told == answer.json, "\(told?.line ?? "")")
       }
-      // What becomes of what was begun is told in the same words, by the same two ways.
+      // An asynchronous failure is reported in the same words by both.
       let (resources, number) = try await bert.follow("resources")
       let body: JSON = ["name": "x", "to": .text(meeting.anna.peer), "url": "ftp://somewhere.example/x"]
       let made = try await bert.client.make("\(bert.path)/resources", body)

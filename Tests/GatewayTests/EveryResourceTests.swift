@@ -27,7 +27,7 @@ struct EveryResourceTests {
 
   private static let stranger = "nobodyKnows"
 
-  /// What fits, but for one field, and that field's name.
+  /// Bodies that are valid but for one field, with that field's name.
   private func wrong(_ schema: JSON, _ fitting: [JSON.Member], in path: String = "") -> [(field: String, body: JSON)] {
     #expect(schema["additionalProperties"] == false, "\(path)")
     var all = [(path + Self.stranger, JSON.object(fitting + [.init(Self.stranger, 1)]))]
@@ -80,7 +80,7 @@ struct EveryResourceTests {
         guard let position = answer.json["position"]?.text else { continue }
         #expect(!answer.ids.isEmpty, "\(path)")
         _ = try await look(plenty.bert.client, "\(path)?since=\(position.prefix { $0 != "." }).0")
-        // What he has made has come to her.
+        // Bert's resources have reached Anna.
         if path.hasPrefix(plenty.bert.path) || ["/v1/invitations", "/v1/audit"].contains(path) {
           _ = try await look(plenty.anna.client, path.replacing(plenty.bert.path, with: plenty.anna.path))
         }

@@ -63,7 +63,7 @@ struct FairQueueTests {
     let piece = FairQueue.turnTime / 4
     run(reactor, queue) {
       for (number, client) in clients.enumerated() {
-        // What it had of this turn.
+        // The client's share of this turn, used up.
         queue.run(client) { work(FairQueue.turnTime) }
         for _ in 0..<8 {
           queue.add(client) { [self] in

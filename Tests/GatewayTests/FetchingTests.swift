@@ -8,10 +8,10 @@ internal import Testing
 
 @testable internal import Gateway
 
-/// What the gateway fetches for its clients goes to nobody who trusts this machine.
+/// Fetches for clients reach no server that trusts this machine.
 @Suite("What is fetched for a client is not fetched from this machine", .timeLimit(.minutes(3)), .serialized)
 struct FetchingTests {
-  /// Counts who connects to a port of this machine, at any of its addresses.
+  /// Counts the connections to a port of this machine, at any of its addresses.
   private final class ConnectionCounter: @unchecked Sendable {
     // `@unchecked`: it is made and asked by one test.
 

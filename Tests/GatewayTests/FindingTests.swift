@@ -15,12 +15,12 @@ struct FindingTests {
       peer = try await client.make("/v1/peers", ["displayName": .text(name)]).id
     }
 
-    /// Where those are whom a new browser finds.
+    /// The path of the peers that a new browser finds.
     func browse(_ type: JSON = "chat") async throws -> String {
       try await client.make("/v1/browsers", ["serviceType": type]).json["found"]?.text ?? ""
     }
 
-    /// Who of a list that was told of, and how often.
+    /// The number of events of one kind for each peer of a list.
     func told(_ word: String, in found: String) async throws -> [String: Int] {
       let items = try await client.get("/v1/events?event=\(word)&limit=1000").json["items"]?.list ?? []
       let peers = items.compactMap { $0["about"]?.text }.filter { $0.hasPrefix("\(found)/") }

@@ -43,7 +43,7 @@ struct GraceTests {
         _ = try await bert.client.wait(in: "\(bert.path)/messages", "body", "still here")
         isProved = true
 
-        // Where it does not come back all of that goes, and the others are told.
+        // The peer and its session are removed if the client does not come back, and the other members see it.
         second.hangUp()
         let gone = try await bert.client.wait(in: members, "state", "notConnected")
         #expect(gone["peer"] == .text(anna.peer) && gone["reason"] == "left", "\(gone.line)")

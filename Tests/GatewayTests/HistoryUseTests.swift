@@ -32,7 +32,7 @@ struct HistoryUseTests {
       expectNoRoom(try await client.post("/v1/sessions", ["history": ["bytes": 1_024]]))
       #expect(try await promised(to: client) == .number(Self.bytesMax))
 
-      // What takes nothing of the disk, and others, are in nobody's way.
+      // Sessions without durable history, and other clients, do not count against the limit.
       _ = try await client.make("/v1/sessions", ["history": ["keep": "memory"]])
       _ = try await client.make("/v1/sessions", ["history": ["keep": "none"]])
       let other = try await bert.gateway.client()

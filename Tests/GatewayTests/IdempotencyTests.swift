@@ -9,7 +9,7 @@ struct IdempotencyTests {
   private var memory = Idempotency()
   private let start = Instant.now
 
-  /// Of nobody where there is no client.
+  /// A call without a client if there is none.
   private func call(_ key: String, of client: String?) throws -> Call {
     var headers = Headers()
     headers.append("Host", "here")

@@ -58,7 +58,7 @@ struct InvitingTests {
         let made = try await invite(meeting, timeout.map { [.init("timeout", $0)] } ?? [])
         let came = try await anna.client.wait(in: "/v1/invitations", "state", "pending")
         #expect(try abs(seconds(made.json) - 30) < 0.1, "\(made.text)")
-        // What is left of it where it arrives, on a machine that may be busy.
+        // The rest of the timeout as the invitee sees it, on a machine that may be busy.
         let left = try seconds(came)
         #expect(left <= 30.1 && left > 15, "\(came.line)")
         _ = try await bert.client.patch(made["Location"] ?? "", ["state": "cancelled"])

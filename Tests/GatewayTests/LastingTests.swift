@@ -325,7 +325,7 @@ struct LastingTests {
     for number in 1...60 { _ = try await post("text \(number)", anna) }
     meeting.anna = TwoClients.SessionClient(
       gateway: try await anna.gateway.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
-    // What is too much goes in a turn of its own.
+    // The excess is pruned in a later turn of the loop.
     var oldest: String?
     while oldest == nil {
       let news = try await anna.client.get("\(channel)?since=\(position)").json
@@ -423,7 +423,7 @@ struct LastingTests {
       #expect(bodies(try await anna.client.get("\(anna.path)/messages").json["items"]) == [])
       let late = try await anna.client.get(since)
       #expect(late.json["recovered"] == false && !late.text.contains("newer"), "\(late.text)")
-      // What is noted goes with what comes next.
+      // Pending deletions are committed with the next message.
       _ = try await post("new", anna)
       #expect(bodies(try await anna.client.get("\(anna.path)/messages").json["items"]) == ["new"])
     }

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import Gateway
 
-/// What a power cut leaves, made by hand: the moment between what is stored and what follows from it is too short to meet.
+/// Leftovers of a power cut, made by hand: the moment between a commit and its effects is too short to hit.
 @Suite("Files that are of no use after a restart", .timeLimit(.minutes(3)), .serialized)
 struct LeftoverTests {
   private let content = [UInt8](repeating: 7, count: 100_000)

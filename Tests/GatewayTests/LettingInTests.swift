@@ -117,14 +117,14 @@ struct LettingInTests {
     #expect(known["displayName"] == "Bert" && known["confirmation"] == "firstUse")
     #expect(try await anna.client.wait(in: "\(anna.path)/members", "state", "connected")["verified"] == false)
     #expect(try await tries(impostor, anna).guest["state"] == "failed")
-    // Who let whom in, or not, was the session's rule.
+    // The session's rule made these decisions.
     let deeds = try await chief.get("/v1/audit?by=rule").json["items"]?.list ?? []
     #expect(deeds.map { $0["deed"] } == ["trusted", "accepted", "declined"], "\(deeds.map(\.line))")
     #expect(deeds.first?["about"] == .text("/v1/trusted-peers/\(bert.peer)"))
     #expect(deeds.dropFirst().map { $0["peer"] } == [.text(bert.peer), .text(impostor.peer)])
     #expect(deeds.dropFirst().allSatisfy { $0["session"] == .text(anna.session) })
     #expect(try await chief.get("/v1/trusted-peers").ids == [bert.peer])
-    // Of one of whom somebody has made sure it is told as before.
+    // A peer that somebody has confirmed is verified as before.
     let hand: JSON = ["peer": .text(bert.peer), "displayName": "Bert"]
     #expect(try await chief.post("/v1/trusted-peers", hand).json["confirmation"] == "hand")
     #expect(try await anna.client.wait(in: "\(anna.path)/members", "state", "connected")["verified"] == true)

@@ -59,7 +59,7 @@ struct ListTests {
         #expect(page.ids.count <= 3)
         #expect((page.json["next"] != nil) == (page["Link"] != nil))
         path = page["Link"].map { String($0.dropFirst().prefix { $0 != ">" }) }
-        // What goes away behind a page moves nothing.
+        // Deletions on earlier pages do not shift the later ones.
         if path != nil { _ = try await anna.delete("/v1/browsers/\(page.ids[0])") }
       }
       #expect(listed == made)

@@ -239,7 +239,7 @@ struct MeetingTests {
       #expect(try await anna.client.ask("HEAD", content)["Upload-Offset"] == "40000")
       #expect(try await append([1], at: 40_000, ["Upload-Complete": "?1"]).json["field"] == "size")
       #expect(try await append(bytes[40_000...], at: 40_001).status == 413)
-      // What is refused from the start takes nothing away.
+      // An upload that is refused from the start discards nothing.
       #expect(try await anna.client.ask("PUT", content, bytes + [0]).status == 413)
       #expect(try await anna.client.ask("HEAD", content)["Upload-Offset"] == "40001")
       #expect(try await anna.client.ask("PUT", content, Array(bytes[..<40_000])).json["field"] == "size")
@@ -392,7 +392,7 @@ struct MeetingTests {
 }
 
 extension Answer {
-  /// Of a message's only recipient, whose endpoint the answer names.
+  /// The delivery report for a message's only recipient, whose endpoint is taken from the answer.
   fileprivate func recipient(_ state: JSON, of peer: String, _ name: JSON) -> JSON {
     let member = json["delivery"]?["recipients"]?.list?.first?["member"] ?? .null
     return ["member": member, "peer": .text(peer), "displayName": name, "state": state]

@@ -12,7 +12,7 @@ struct OperationsPageTests {
     page = try String(contentsOfFile: path, encoding: .utf8)
   }
 
-  /// What stands first in the rows of the table that begins with this row.
+  /// The first column of the table that begins with this row.
   private func firstColumn(under head: String) throws -> [String] {
     let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
     let start = try #require(lines.firstIndex { $0.hasPrefix(head) })

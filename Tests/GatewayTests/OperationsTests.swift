@@ -117,7 +117,7 @@ struct OperationsTests {
         _ = try await anna.client.ask("POST", "\(anna.path)/messages", Array(text.utf8))
         _ = try await bert.client.wait(in: "\(bert.path)/messages", "body", .text(text))
       }
-      // What their coming together has left to be stored comes before it.
+      // Writes that are still pending from connecting are committed before it.
       try await say("first")
       let before = try await numbers(gateway)["vicinity_store_commits_total"]
       for number in 1...20 { try await say("\(number)") }

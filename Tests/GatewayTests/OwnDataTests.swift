@@ -83,7 +83,7 @@ struct OwnDataTests {
     }
     _ = try await anna.client.wait(in: "\(anna.path)/messages", "body", "secret of Bert's")
     try await send(Array("a picture".utf8), named: "picture.png", in: bert, to: anna)
-    // What is not in memory is known after a restart.
+    // Data that only the disk has is known after a restart.
     meeting.anna = TwoClients.SessionClient(
       gateway: try await anna.gateway.restarted(), client: anna.client, peer: anna.peer, session: anna.session)
 
@@ -320,7 +320,7 @@ struct OwnDataTests {
       #expect(!files(anna.gateway).isEmpty)
     }
     meeting.anna = TwoClients.SessionClient(gateway: here, client: anna.client, peer: anna.peer, session: anna.session)
-    // What was noted at the start is stored before what comes after it.
+    // Writes from the start are committed before later ones.
     _ = try await anna.client.make("/v1/peers", ["displayName": "Another"])
     await here.running.run { core in await core.sessionStore.write(PendingWrite { _ in }, core.host) }
     #expect(files(here).isEmpty)

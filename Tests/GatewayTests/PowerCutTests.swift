@@ -9,7 +9,7 @@ internal import Testing
 /// Bert's gateway is recorded, and then begun anew on what cuts of its power have left.
 @Suite("A gateway whose power was cut", .timeLimit(.minutes(3)), .serialized)
 struct PowerCutTests {
-  /// What a client of Bert's, or Anna, has been told at a moment.
+  /// The answers that a client has had at a moment.
   private struct Promise {
     let moment: Int
     var body: String?

@@ -85,7 +85,7 @@ struct ProtectionTests {
       #expect(member.status == 201 && member.json["expiresAt"]?.text != nil)
       let cookie = try #require(member["Set-Cookie"])
       #expect(!cookie.contains("Secure") && !cookie.contains("__Host-"))
-      // What others may have read or set is worth nothing to a page that is protected.
+      // A cookie that plain HTTP has exposed is not valid for a page over HTTPS.
       open.headers["Cookie"] = String(cookie.prefix { $0 != ";" })
       #expect(try await open.get("/v1/peers").status == 200)
       over.token = nil
@@ -144,7 +144,7 @@ struct ProtectionTests {
   }
 }
 
-/// Of this machine, by which who asks is none of its loopback.
+/// An address of this machine that is not loopback; its clients do not come from loopback either.
 var outsideAddress: String? {
   NetworkInterface.addresses(port: 0).first { !$0.isV6 && !$0.isLoopback }.map { String($0.description.dropLast(2)) }
 }
@@ -158,7 +158,7 @@ extension TestGateway {
   }
 }
 
-/// What it says on standard output.
+/// The standard output of curl.
 @discardableResult
 func curl(_ arguments: String...) async throws -> String { try await curl(arguments) }
 

@@ -19,7 +19,7 @@ struct ProxyTests {
     arguments: [
       ([("X-Forwarded-For", "203.0.113.7")] as [(String, String)], "203.0.113.7", false, "inner:7777"),
       ([("X-Forwarded-For", "203.0.113.7:4711"), ("X-Forwarded-Proto", "https")], "203.0.113.7", true, "inner:7777"),
-      // What a client has made up stands before what the proxies say.
+      // Entries that a client has forged precede those of the proxies.
       (
         [("X-Forwarded-For", "127.0.0.1, 203.0.113.7, 10.1.1.1"), ("X-Forwarded-Proto", "https, http, https")],
         "203.0.113.7", false, "inner:7777"

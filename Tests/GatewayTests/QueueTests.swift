@@ -193,8 +193,8 @@ struct QueueTests {
           }
         }
       }
-      // What the kernel has not taken waits, and of all the answers only the first are made.
-      // It is read again below half of the limit, so the queue may come to rest anywhere above that.
+      // Bytes that the kernel has not taken are queued, and only the first answers are made. Reading resumes below half
+      // of the limit, so the queue may come to rest anywhere above that.
       while await queued() < SocketClient.unreadBytesMax / 2 {}
       #expect(await queued() < SocketClient.unreadBytesMax + ResponseBudget.smallBytesMax)
       for number in 0..<count {

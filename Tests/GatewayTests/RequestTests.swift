@@ -175,7 +175,7 @@ struct RequestTests {
       #expect(try await anna.get("/v1/peers").ids.count == 2)
       #expect(try await anna.post("/v1/peers", ["displayName": "Annabel"], key).status == 422)
       #expect(try await bert.post("/v1/peers", ["displayName": "Bert"], key).status == 201)
-      // What was refused is tried anew.
+      // A refused request is not replayed: the key is free again.
       let other = ["Idempotency-Key": "two"]
       #expect(try await anna.post("/v1/peers", ["displayName": ""], other).status == 400)
       #expect(try await anna.post("/v1/peers", ["displayName": "Anni"], other).status == 201)

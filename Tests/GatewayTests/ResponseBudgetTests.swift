@@ -9,7 +9,7 @@ struct ResponseBudgetTests {
   private let anna = ClientID(text: "anna")
   private let bert = ClientID(text: "bert")
 
-  /// What was told, in order.
+  /// The completions, in order.
   private final class Completions {
     var granted: [(name: String, reservation: ResponseReservation)] = []
     var refused: [(name: String, problem: Problem)] = []

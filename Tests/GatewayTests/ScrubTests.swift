@@ -65,7 +65,7 @@ struct ScrubTests {
       let answer = try await client.get(content)
       #expect(answer.status == 500 && answer.json["rule"] == "damaged", "\(answer.text)")
     }
-    // What is deleted leaves nothing.
+    // Deletion leaves no damaged file behind.
     #expect(try await client.ask("DELETE", "\(path)/resources/\(spoilt["id"]?.text ?? "")").status == 204)
     while try !aside().isEmpty { _ = try await client.get("/healthz") }
     await meeting.end()

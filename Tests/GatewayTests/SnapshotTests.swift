@@ -87,7 +87,7 @@ struct SnapshotTests {
     }
   }
 
-  /// What a stream of events says until there is nothing or no more, and whether that is its end.
+  /// The text of a stream of events as far as it is available, and whether the stream has ended.
   private func read(_ stream: EventStream, atMost bytesMax: Int = .max) -> (text: String, hasEnded: Bool) {
     var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 8 << 10))
     while bytes.count < bytesMax {

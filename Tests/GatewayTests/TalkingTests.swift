@@ -89,7 +89,7 @@ struct TalkingTests {
         "POST", "\(anna.path)/messages?mode=unreliable", Array("{}".utf8), type: "application/json")
       #expect(said.status == 202 && said.json["contentType"] == "application/json")
       #expect(try await datagrams.change(of: other)["put"]?["contentType"] == "application/json")
-      // What is none is refused, before anything is sent.
+      // An invalid media type is refused before anything is sent.
       for type in ["text", "a/" + String(repeating: "b", count: 126), "a/b, c/d"] {
         let refused = try await anna.client.ask("POST", "\(anna.path)/messages", Array("no".utf8), type: type)
         #expect(

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable internal import Gateway
 
-/// What `docs/threat-model.md` says that nobody can do, tried.
+/// The attacks that `docs/threat-model.md` rules out, tried.
 @Suite("Who means harm", .timeLimit(.minutes(3)), .serialized)
 struct ThreatTests {
   @Test("A page of another site opens no WebSocket, cookie or not")

@@ -188,7 +188,7 @@ struct TransferTests {
       let path = try await offer("plan", meeting)
       try await holdingUp(anna.gateway) {
         #expect(try await anna.client.patch(path.to, ["state": "accepted"]).status == 200)
-        // Who sends is not told that it has arrived before it is there.
+        // The sender does not see the transfer as complete before the file is stored.
         let position = try #require(try await bert.client.get("\(bert.path)/resources").json["position"]?.text)
         let news = try await bert.client.get("\(bert.path)/resources?since=\(position)&wait=1")
         #expect(news.json["changes"]?.list?.contains { $0["put"]?["state"] == "complete" } == false, "\(news.text)")

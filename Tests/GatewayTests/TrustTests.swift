@@ -64,12 +64,12 @@ struct TrustTests {
       #expect(try await anna.client.patch(path, ["decision": "trust", "remember": true]).status == 204)
       let member = try await anna.wait(in: "members", "state", "connected")
       #expect(member["verified"] == true)
-      // What was decided on stays to be seen.
+      // The certificates that were decided on remain visible.
       #expect(member["chain"] == identity.json["certificates"] && member["encryption"] == "optional")
       #expect(try await bert.wait(in: "members", "state", "connected")["chain"] == nil)
       #expect(try await anna.client.get("/v1/trusted-peers").ids == [bert.peer])
       #expect(try await anna.client.get("\(anna.path)/certificates").ids == [])
-      // What the anchors say is enough where a session leaves it to them, until they are gone.
+      // The anchors' signature suffices for a session that trusts anchors, until they are removed.
       for (isThere, state) in [(true, "connected"), (false, "failed")] as [(Bool, JSON)] {
         if !isThere { #expect(try await anna.client.delete(anchors["Location"] ?? "").status == 204) }
         try await anna.open(["trust": "anchors"])

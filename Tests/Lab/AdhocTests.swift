@@ -25,15 +25,15 @@ extension LabTests {
       for meeting in 0..<meetings(of: 32, unlessTold: 1) {
         try await Rig.lend(8) { rig in
           let hosts = (0..<32).map { rig.hosts[$0 % rig.hosts.count] }
-          // Who shares a host is somebody else all the same.
+          // Peers that share a host have keys of their own.
           let own = ["--keys", "ephemeral"]
           try await Self.meet(on: rig, hosts, "lab-many-\(meeting)", own, within: Self.crowdTimeMax)
         }
       }
     }
 
-    /// The daemons of so many take more than their peers do, and wait for their turns on two cores: only for those who ask
-    /// for it.
+    /// The daemons of so many hosts take more time than their peers do, and wait for their turns on two cores: the test
+    /// runs only on request.
     @Test(.enabled(if: meetings(of: 32, unlessTold: 0, as: "HOSTS") > 0))
     func `P-SES-7 P-SES-3 Thirty-two hosts start together: 496 pairs, each connected once`() async throws {
       for meeting in 0..<meetings(of: 32, unlessTold: 0, as: "HOSTS") {

@@ -55,7 +55,7 @@ extension LabTests {
         let dan = try await rig.hosts[3].visit("advertise", "cli-list", name: "Dan")
         let eve = try await rig.hosts[0].visit(
           "gather", "cli-list", ["--only", "level=3", "--peers-max", "3", "--context", "level 3?"], name: "Eve")
-        // What a list says of somebody, once it says that.
+        // The first list in which a peer has this state.
         @Laboratory
         func listed(_ name: String, as state: String) async throws -> Event {
           for _ in 0..<50 {

@@ -33,7 +33,7 @@ extension LabTests {
         try a.program.say("connect s \(b.peer) \(data[1]) 20")
         try await a.does("giveup s")
         #expect(try await a.expectFailure("connect", within: .seconds(1))["reason"] == "cancelled")
-        // Who comes now comes in vain, and so does one whom nobody has ever answered.
+        // An attempt from the other side after that times out, and so does one that nobody has ever answered.
         try b.program.say("connect s \(a.peer) \(data[0]) 2")
         try a.program.say("session t a")
         try a.program.say("connect t \(b.peer) \(data[1]) 3")

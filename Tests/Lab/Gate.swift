@@ -47,7 +47,7 @@ struct Gate {
   /// The problem that a request is refused with.
   func refusal(_ method: String, _ path: String, _ body: JSON? = nil, _ more: String...) async throws -> JSON {
     let program = try host.curl(method, Self.place + path, body, as: token, more)
-    // Of an answer of 400 and above.
+    // curl's exit code after a response of 400 and above.
     let refused: CInt = 22
     guard try await program.ended(within: .seconds(30)) == .exited(refused) else {
       throw LabError("\(method) \(path) was not refused:\n\(program.log())")

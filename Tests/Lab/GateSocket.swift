@@ -29,7 +29,7 @@ struct GateSocket {
       })
   }
 
-  /// What another request than a subscription is answered with.
+  /// The answer to a request other than a subscription.
   func request(_ id: JSON, _ method: JSON, _ path: String, _ body: JSON = [:]) async throws -> JSON {
     try await ask(["id": id, "request": ["method": method, "path": .text(path), "body": body]])
   }

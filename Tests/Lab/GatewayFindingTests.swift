@@ -187,7 +187,7 @@ extension LabTests {
         try await Laboratory.wait(until: "\(anna.peer) stands with the program", within: .seconds(10)) {
           native.standing.contains(anna.peer) && native.connected.contains(anna.peer)
         }
-        // What was told of her so far is passed over.
+        // Earlier events about Anna are skipped.
         let (losses, ends) = (native.told("lost").count, native.told("notConnected").count)
         let (items, states) = (seen.items.count, members.items.count)
         try await anna.gate.host.kill()

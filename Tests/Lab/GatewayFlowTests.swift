@@ -110,7 +110,7 @@ extension LabTests {
         for peer in [anna, bert] { try await native.program.event("connected") { $0["peer"] == peer.peer } }
         let sum = try await anna.gate.host.file("plan.bin", bytes: 500_000)
 
-        // What is uploaded, to both at a time.
+        // Uploads, to both members at a time.
         let sent = [
           try await anna.upload("plan.bin", to: bert.peer), try await anna.upload("plan.bin", to: native.peer),
         ]

@@ -159,14 +159,14 @@ extension LabTests {
         #expect(try await puppet.hears("fast-a")["mode"] == "unreliable")
         for one in heard { try await one.tells("fast-p") { $0["body"] == "fast-p" && $0["mode"] == "unreliable" } }
 
-        // Who is not advertised any more stays.
+        // A peer that is no longer advertised stays connected.
         try await anna.gate.asks("DELETE", advertiser)
         try await puppet.program.event("lost") { $0["peer"] == anna.peer }
         try await anna.send("still-here")
         try await bert.hears("still-here")
         try await puppet.hears("still-here")
 
-        // Who leaves is told at once, sooner than one who is lost.
+        // A peer that leaves is reported at once, sooner than one that is lost.
         try await puppet.does("leave s")
         for peer in [anna, bert] { try await peer.sees(puppet.peer, leaveAs: "left", within: .seconds(3)) }
         let gone = try await anna.gate.refusal(

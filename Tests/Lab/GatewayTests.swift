@@ -114,7 +114,7 @@ extension LabTests {
         try await gate.asks("GET", advertiser)
         try await browser.program.event("here", within: .seconds(5)) { $0["peer"] == peer }
         #expect(browser.told("lost").isEmpty)
-        // Who comes while it is away sees since when.
+        // A browser that starts while the peer is away sees it as away.
         try await browser.program.event("away", within: .seconds(20)) { $0["peer"] == peer }
         let late = try await rig.hosts[1].visit("browse", "gate-away", "--keys", "ephemeral", name: "late")
         try await late.program.event("away", within: .seconds(20)) { $0["peer"] == peer }

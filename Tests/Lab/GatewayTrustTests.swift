@@ -4,7 +4,7 @@ import Testing
 @testable import lab_rig
 
 extension LabTests {
-  /// Whom clients of gateways let in and believe, how they connect by data of their own, and what errors are called.
+  /// Trust between clients of gateways, connections by exchanged data, and the names of errors.
   @Suite @Laboratory
   struct GatewayTrustTests {
     @Test

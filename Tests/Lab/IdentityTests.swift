@@ -127,7 +127,7 @@ extension LabTests {
 }
 
 extension VicinityPeer {
-  /// Who was told as found and not as lost since.
+  /// The peers that were found and not lost since.
   var standing: Set<String> {
     program.events.reduce(into: []) { standing, event in
       guard let peer = event["peer"] else { return }

@@ -8,7 +8,7 @@ extension LabHost {
 
   /// Whether an answer comes from there within a second.
   func reaches(_ address: String) async throws -> Bool {
-    // Whom it has asked for in vain it would ask for again only in a second.
+    // The kernel would retry an unanswered neighbour only after a second.
     let ping = try start("sh", "-c", "ip neigh flush all; exec ping -n -c 1 -W 1 \(address)")
     return try await ping.ended() == .exited(0)
   }

@@ -178,7 +178,7 @@ import Testing
     try await expect(.forbidden, "netdev") { _, fake in
       await fake.change { $0.refusal = BusError(BusError.accessDeniedName, "no") }
     }
-    // Where nobody owns the name.
+    // A bus on which nobody owns the name.
     let machine = try Machine()
     let control = try machine.control()
     let missing = await failure { () throws(RadioError) in _ = try await control.start(RadioPlan(.group)) }

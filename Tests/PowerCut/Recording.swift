@@ -14,11 +14,12 @@ public final class Recording: Sendable {
   }
 
   let folder: String
-  /// What lasts from before; these files have the first numbers, in the order of their names.
+  /// The files from before; they have the first numbers, in the order of their names.
   private let firstFiles: [(name: String, bytes: [UInt8])]
   private let state: Mutex<State>
 
-  /// Begins at once with an empty folder and what another cut has left, for what is opened from here on.
+  /// Begins at once with a folder that holds only the files that another cut has left; files opened from here on are
+  /// recorded.
   public init(of folder: String, from files: [String: [UInt8]] = [:]) {
     self.folder = folder
     firstFiles = files.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -28,10 +29,10 @@ public final class Recording: Sendable {
     Tap.begin(self)
   }
 
-  /// What is opened by now is recorded on.
+  /// Ends the recording of newly opened files; those that are open stay recorded.
   public func end() { Tap.end(self) }
 
-  /// How much has happened by now: a moment.
+  /// The number of steps so far: a moment.
   public var count: Int { state.withLock { $0.steps.count } }
 
   /// The writes of a file that a power cut may still take: those since its last sync.
@@ -57,8 +58,8 @@ public final class Recording: Sendable {
     }
   }
 
-  /// What the program itself writes beside a database, after what SQLite did last: the number of its last commit. It syncs it when
-  /// it makes it, and then no more.
+  /// Notes the program's own write beside a database, which follows SQLite's last one: the number of the last commit.
+  /// The program syncs that file when it creates it, and then no more.
   private func noteMarks(_ state: inout State) {
     for name in state.files.keys.filter({
       !$0.hasSuffix("-wal") && !$0.hasSuffix("-journal") && !$0.hasSuffix(".last-commit")

@@ -53,7 +53,7 @@ enum Tap {
     return system
   }
 
-  /// Who records a path, and its name in the folder.
+  /// The recording that covers a path, and the file's name in its folder.
   fileprivate static func place(of path: UnsafePointer<CChar>?) -> (Recording, String)? {
     guard let path = path.map({ String(cString: $0) }), let slash = path.lastIndex(of: "/") else { return nil }
     let recording = state.withLock { state in state.recordings.first { $0.folder == path[..<slash] } }

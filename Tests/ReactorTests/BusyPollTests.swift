@@ -96,7 +96,7 @@ import Testing
           }
         }
       }
-      // Who waits hears of nothing else.
+      // A dialogue that waits goes on by the post alone.
       if asker.left > 0, !waits { asker.say() }
     }
     asker.say()

@@ -6,7 +6,7 @@ import Testing
 
   init() throws { reactor = try Reactor() }
 
-  /// What the names stand for, told on the loop.
+  /// The addresses of the names, delivered on the loop.
   private func lookUp(_ names: [String]) -> [String: Result<[SocketAddress], NameLookupError>] {
     // Read when the loop, on which alone they are written, has stopped.
     nonisolated(unsafe) var results: [String: Result<[SocketAddress], NameLookupError>] = [:]

@@ -218,7 +218,7 @@ private func onAnotherThread(_ work: @escaping @Sendable () -> Void) {
   let created = pthread_create(
     &thread, nil,
     {
-      // What was passed below.
+      // The box that was passed below.
       Unmanaged<Box>.fromOpaque($0!).takeRetainedValue().work()
       return nil
     }, Unmanaged.passRetained(Box(work)).toOpaque())

@@ -14,7 +14,7 @@ import Testing
     await writer.close()
   }
 
-  /// What a process that is killed leaves: its log, with all that was not brought to the file yet.
+  /// Leaves the files of a killed process: its log holds all that was not checkpointed.
   private func keepAndDie(_ count: Int, brought: Int = 0) async throws {
     let writer = try Writer(path, schema: .pairs)
     for number in 0..<count {

@@ -55,7 +55,7 @@ private struct Ledger {
     self.synchronous = synchronous
   }
 
-  /// What is wrong after the first cut after which something is.
+  /// The findings after the first cut that has any.
   mutating func run(lives: Int, cuts: Int) async throws -> [String] {
     for _ in 0..<lives {
       let folder = TemporaryFolder(in: .memory)

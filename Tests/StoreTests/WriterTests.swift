@@ -41,7 +41,7 @@ import Testing
     for number in 0..<1_000 {
       try await writer.perform { try $0.run("INSERT INTO thing (id, name, bytes) VALUES (?, 'x', ?)", number, bytes) }
     }
-    // Of three times a thousand pages.
+    // The log without checkpoints would have about three thousand pages.
     var log = stat()
     #expect(stat(path + "-wal", &log) == 0 && log.st_size < 600 * 4_096)
     await writer.close()
@@ -241,7 +241,7 @@ extension Database {
   }
 }
 
-/// Where the writer's thread waits until a test lets it go on.
+/// A gate at which the writer's thread waits until a test opens it.
 private final class Gate: Sendable {
   private let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
   private let ends: (reading: CInt, writing: CInt)

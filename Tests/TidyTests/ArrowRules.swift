@@ -51,7 +51,7 @@ enum ArrowRules {
     }
   }
 
-  /// What is declared in the manifest points down, and is used.
+  /// The dependencies that the manifest declares point down, and are used.
   static func declarations(_ manifest: Manifest, _ imports: [Import]) -> [Finding] {
     let programs = manifest.targets.filter { $0.kind == "executableTarget" }.map(\.name)
     return manifest.targets.flatMap { target -> [Finding] in
@@ -75,7 +75,7 @@ enum ArrowRules {
     }
   }
 
-  /// What is imported points down, and is declared.
+  /// Imports point down, and are declared.
   static func arrows(_ manifest: Manifest, _ imports: [Import]) -> [Finding] {
     let names = Set(manifest.targets.map(\.name))
     return imports.flatMap { one -> [Finding] in

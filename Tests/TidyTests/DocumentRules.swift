@@ -1,4 +1,4 @@
-/// What the documents promise: links that lead somewhere, and rules that are proved by tests that exist.
+/// Rules for the documents: links lead somewhere, and rules are proved by tests that exist.
 enum DocumentRules {
   /// A relative link leads to a file of the tree, and its fragment to a heading there.
   static func links(
@@ -75,14 +75,14 @@ enum DocumentRules {
     parityFamilies.flatMap { family, count in (1...count).map { "P-\(family)-\($0)" } }
   }
 
-  /// What peers do with each other is proved between processes on hosts of their own. The other families are of the
-  /// network itself, of whole applications and of advice; several media at once are not there yet.
+  /// The rules between peers, which tests prove with processes on hosts of their own. The other families concern the
+  /// network itself, whole applications and advice; sessions over several media at once are not implemented yet.
   static let labRules = parityRules.filter { rule in
     !["P-NET", "P-APP", "P-HAB"].contains { rule.hasPrefix($0) } && !["P-SES-8", "P-SES-9"].contains(rule)
   }
 
-  /// What a client of a gateway can see is also proved with two gateways that are processes of their own. The rules of an
-  /// interface that is ready made are the dashboard's, which has tests of its own.
+  /// The rules that a client of a gateway can observe, which tests also prove with two gateways in processes of their
+  /// own. The dashboard's tests prove the rules of a ready-made interface.
   static let gatewayRules =
     labRules.filter { !["P-ADV-6", "P-BRO-6"].contains($0) } + ["P-NET-1", "P-HAB-2", "P-HAB-3"]
 

@@ -6,7 +6,7 @@ struct Manifest {
     /// Among the tests, and no part of what is installed.
     let isTest: Bool
     let dependencies: Set<String>
-    /// Where its declaration begins, counted from 0.
+    /// The line at which its declaration begins, counted from 0.
     let line: Int
   }
 
@@ -28,7 +28,7 @@ struct Manifest {
     }
   }
 
-  /// What stands before the parenthesis that closes the one before the text.
+  /// The text up to the parenthesis that closes the one before it.
   private static func parenthesised(_ text: Substring) -> Substring {
     var open = 1
     return text.prefix { character in

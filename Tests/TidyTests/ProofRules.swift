@@ -1,4 +1,4 @@
-/// What the compiler cannot check carries its proof in a comment.
+/// Rules for code that the compiler cannot check: its proof stands in a comment.
 enum ProofRules {
   static func all(_ file: SourceFile) -> [Finding] {
     overrides(file) + unsafeExpressions(file) + optionalStructs(file)

@@ -5,7 +5,7 @@ struct SourceScanner {
   private(set) var comments: [UInt8]
   private let text: [UInt8]
   private var position = 0
-  /// What surrounds the position, outermost first; at the bottom there is always code.
+  /// The syntax around the position, outermost first; the first element is always code.
   private var surroundings: [Surrounding] = [.code(openParentheses: 0)]
 
   private enum Surrounding {

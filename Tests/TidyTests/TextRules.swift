@@ -1,4 +1,4 @@
-/// What holds for every text file, whatever its language.
+/// Rules for every text file, whatever its language.
 enum TextRules {
   static func all(_ file: SourceFile) -> [Finding] {
     marks(file) + whitespace(file) + paths(file)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import vicinity
 
-/// What the program says to what it cannot use: what, why, and what to do, on standard error.
+/// The program's answers to unusable input: the fault, its cause and its cure, on standard error.
 @Suite(.serialized) struct BadInputTests {
   private let alone = ["--discovery", "static", "--keys", "ephemeral"]
 
-  /// Gives what else it told.
+  /// Returns the rest of standard error.
   @discardableResult
   private func refused(_ arguments: [String], _ code: CInt, _ parts: String..., input: String? = nil) throws -> String {
     let program = try Program(arguments, input == nil ? .noInput : .pipes)

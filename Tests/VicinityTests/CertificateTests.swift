@@ -127,7 +127,7 @@ import Testing
   }
 }
 
-/// What a certificate of this machine is for.
+/// The names and addresses for which a certificate of this machine is valid.
 private enum MachineNames {
   static var text: String {
     var bytes = [CChar](repeating: 0, count: 256)

@@ -6,7 +6,7 @@ import Testing
 @testable import vicinity
 
 @Suite struct CompletionTests {
-  /// What a shell prints that runs the commands.
+  /// The output of a shell that runs the commands.
   private func shell(_ name: String, _ commands: String, _ folder: TemporaryFolder) throws -> String {
     let script = try folder.write(Array(commands.utf8), to: "commands")
     let pipe = try #require(popen("cd '\(folder.path)' && exec timeout 20 \(name) '\(script)' 2>&1", "re"))
@@ -21,7 +21,7 @@ import Testing
     try folder.write(Array(Completion(syntax: .vicinity).script(for: shell).utf8), to: "completion")
   }
 
-  /// What bash offers for the last of the words.
+  /// The completions that bash offers for the last of the words.
   private func offers(_ words: [String], _ folder: TemporaryFolder) throws -> Set<String> {
     let path = try script(.bash, in: folder)
     let list = (["vicinity"] + words).map { "'\($0)'" }.joined(separator: " ")

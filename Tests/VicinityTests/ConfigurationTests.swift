@@ -6,7 +6,7 @@ import Testing
 
 @testable import vicinity
 
-/// What an operator says on the line, in the environment and in a file.
+/// The options of an operator: on the command line, in the environment and in a file.
 @Suite(.timeLimit(.minutes(2))) struct ConfigurationTests {
   private func parse(
     _ line: String, _ file: String? = nil, at path: String = "/etc/vicinity/vicinity.conf",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import vicinity
 
-/// What only a gateway in a process of its own shows.
+/// Properties that only a gateway in a process of its own shows.
 @Suite(.timeLimit(.minutes(3)), .serialized) struct GatewayProcessTests {
   @Test("P-STR-2 P-RES-4 A large file goes through two gateways, as a resource and as a stream, in little memory")
   func memory() throws {

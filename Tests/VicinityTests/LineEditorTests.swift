@@ -5,7 +5,7 @@ import Testing
 @Suite struct LineEditorTests {
   private func type(_ text: String, _ editor: inout LineEditor) -> [LineEditor.Action] { editor.feed(Array(text.utf8)) }
 
-  /// What stands there after keys, with the cursor.
+  /// The text after these keys, with the cursor as `|`.
   private func shown(_ keys: String) -> String {
     var editor = LineEditor()
     _ = type(keys, &editor)

@@ -8,7 +8,7 @@ import Testing
 @testable import Nearby
 @testable import vicinity
 
-/// Where a gateway listens, what stands in the way, and how a browser of the same machine gets there.
+/// The addresses of a gateway: conflicts there, and how a browser of the same machine reaches it.
 @Suite(.timeLimit(.minutes(2))) struct ListenTests {
   private static func gateway(_ folder: TemporaryFolder, _ options: [String], environment: [String: String] = [:])
     throws -> Program

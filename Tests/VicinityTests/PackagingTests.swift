@@ -7,7 +7,7 @@ import Testing
 
 @testable import Nearby
 
-/// What a gateway's machine is given beside the program, as systemd's own tools see it.
+/// The files that are installed beside the program, checked by systemd's own tools.
 @Suite(.timeLimit(.minutes(2))) struct PackagingTests {
   @Test("systemd finds no fault in the units, and they shut out as much as docs/operations.md says")
   func units() throws {
@@ -17,7 +17,7 @@ import Testing
     let path = try folder.write(Array(service.utf8), to: "vicinity.service")
     let socket = try folder.write(Array(Self.text("packaging/vicinity.socket").utf8), to: "vicinity.socket")
     let verifying = try Self.run("systemd-analyze", ["verify", "--recursive-errors=no", path, socket])
-    // What it finds in units of this machine is nothing of ours.
+    // Findings in other units of this machine do not count.
     let complaints = verifying.said.split(separator: "\n").filter { $0.contains("vicinity") }
     #expect(verifying.code == 0 && complaints.isEmpty, "\(verifying.said)")
 
@@ -115,7 +115,7 @@ import Testing
     #expect(try Self.text("packaging/vicinity.service").contains("\nUser=vicinity\nGroup=vicinity\n"))
   }
 
-  /// What it has printed, on both ways.
+  /// The exit code, and the text of standard output and standard error.
   private static func run(_ name: String, _ arguments: [String]) throws -> (code: Int32, said: String) {
     let program = try Program(arguments, .noInput, running: "/usr/bin/\(name)")
     let code = try program.ended(within: 60)

@@ -20,7 +20,7 @@ final class Program {
     static let noInput = input("/dev/null")
   }
 
-  // What <stdlib.h> and <spawn.h> show under _GNU_SOURCE only: TIOCGPTN, TIOCSPTLCK, POSIX_SPAWN_SETSID.
+  // Constants of <stdlib.h> and <spawn.h> under _GNU_SOURCE only: TIOCGPTN, TIOCSPTLCK, POSIX_SPAWN_SETSID.
   private static let terminalNumber: UInt = 0x8004_5430
   private static let terminalLock: UInt = 0x4004_5431
   private static let newSession: Int16 = 0x80
@@ -32,11 +32,11 @@ final class Program {
   }
 
   let process: pid_t
-  /// Of its terminal, before it was started.
+  /// The settings of its terminal before it was started.
   private(set) var settingsAtStart: TerminalSettings?
   private var input: CInt
   private var outputs: [CInt]
-  /// What came on standard output and standard error; on a terminal, all of it in the first.
+  /// The bytes of standard output and standard error; on a terminal, all of them in the first.
   private var texts: [[UInt8]] = [[], []]
   private var heard = 0
   private var code: CInt?
@@ -106,7 +106,7 @@ final class Program {
     }
   }
 
-  /// Of its terminal, now.
+  /// The current settings of its terminal.
   func settings() -> TerminalSettings? { Self.settings(of: input) }
 
   /// Changes settings of its terminal, as `stty` in another window does.

@@ -39,7 +39,7 @@ import Testing
     let (told, kept) = (Self.numbers(try reader.gatewayText(port)), try reader.series("{job=\"vicinity\"}"))
     // Prometheus adds some of its own, for each target.
     let own = kept.keys.filter { !$0.hasPrefix("up{") && $0 != "up" && !$0.hasPrefix("scrape_") }
-    // What has come to be since it asked last is the reading of the numbers by others.
+    // The series that are new since the last scrape come from other reads of the metrics.
     let missing = Set(told.keys).subtracting(own).filter { !$0.contains("route=\"/metrics\"") }
     #expect(missing.isEmpty && Set(own).isSubset(of: told.keys), "\(missing), \(Set(own).subtracting(told.keys))")
     for series in [

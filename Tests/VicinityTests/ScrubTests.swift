@@ -4,7 +4,7 @@ import Notation
 import TestKit
 import Testing
 
-/// What a gateway in a process of its own says of damage on its disk.
+/// The reports of a gateway in a process of its own about damage on its disk.
 @Suite(.timeLimit(.minutes(3)), .serialized) struct ScrubTests {
   private func change(_ text: String, in path: String) throws {
     let bytes = try #require(FileManager.default.contents(atPath: path).map { [UInt8]($0) })

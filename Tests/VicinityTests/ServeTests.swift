@@ -91,7 +91,7 @@ import Testing
     try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
   }
 
-  /// What a camera sees of a terminal: two rows of modules to a line, light where the letters are.
+  /// A camera's view of a terminal: each line is two rows of modules, light where there are block characters.
   private static func seen(_ text: String, _ folder: TemporaryFolder) throws -> String {
     let plain = text.replacing(#/\u{1B}\[[0-9;]*m/#, with: "").replacing("\r\n", with: "\n")
     let lines = plain.split(separator: "\n").filter { $0.contains("█") && $0.allSatisfy { "█▀▄ ".contains($0) } }

@@ -69,7 +69,7 @@ import Testing
     for host in ["127.0.0.1", "[::1]"] {
       let answer = try #require(Tool.run("curl", ["--silent", "--max-time", "10", "http://\(host):\(port)/readyz"]))
       #expect(answer.text == "ready\n")
-      // Who comes by IPv4 to a socket of both is on this machine all the same.
+      // A client over IPv4 is local on a dual-stack socket, too.
       let numbers = Tool.run("curl", ["--silent", "--max-time", "10", "http://\(host):\(port)/metrics"])?.text
       #expect(numbers?.contains("vicinity_ready 1") == true)
     }
@@ -151,7 +151,7 @@ import Testing
   }
 }
 
-/// Where a supervisor hears of its service.
+/// The socket on which a supervisor receives notifications of its service.
 private final class NotifySocket {
   private let socket: CInt
 

@@ -18,7 +18,7 @@ import Testing
       arguments + places + ["--discovery", "static", "--keys", "ephemeral", "--name", name], ways, in: folder)
   }
 
-  /// Where it listens, as its first event says.
+  /// The port of its listener, from its first event.
   private func port(of program: Program) throws -> Int {
     let line = try program.line(#""event":"started""#)
     let match = try #require(line.firstMatch(of: #/"addresses":\["[^"]*:(\d+)"/#))

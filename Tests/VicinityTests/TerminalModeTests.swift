@@ -119,7 +119,7 @@ import Testing
     #expect(try shell.settings() == start)
   }
 
-  /// What is killed restores nothing; a shell does so for what it has started.
+  /// A killed process restores nothing; its shell does so for it.
   @Test("bash has its terminal back after a kill -9")
   func afterKill() throws {
     let folder = TemporaryFolder()
@@ -147,11 +147,11 @@ import Testing
 
     func say(_ line: String) { program.say(line + "\r") }
 
-    /// What `stty` says, once the shell has its turn. The shell has its turn again after it: what is said next is
-    /// echoed behind its prompt.
+    /// The output of `stty -g`, once the shell is in the foreground. The shell is there again afterwards: the next line
+    /// is echoed behind its prompt.
     func settings() throws -> String {
       asked += 1
-      // What is echoed of the line is not what the line prints.
+      // The echo of the line differs from its output.
       say("printf 'settings-%s-%s-end-%s-\\n' \(asked) \"$(stty -g)\" \(asked)")
       try program.text("$ ", after: "-end-\(asked)-")
       let pattern = try Regex("settings-\(asked)-([0-9a-f:]+)-end", as: (Substring, Substring).self)

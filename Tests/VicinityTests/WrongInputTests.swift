@@ -6,17 +6,17 @@ import Testing
 
 @testable import vicinity
 
-/// What people type at first, with what the answer has to hold: what is wrong and why, and what to do.
+/// A line that beginners type, with the contents of the answer: the fault, its cause and its cure.
 struct WrongInput: Sendable, CustomTestStringConvertible {
   let line: String
   let code: CInt
-  /// What is wrong, and why.
+  /// The fault and its cause.
   let cause: String
-  /// What to do; nil where the help of the command is named.
+  /// The cure; nil if the answer names the help of the command.
   let cure: String?
-  /// Of a host on this machine only, with keys of its own.
+  /// Whether the host is on this machine only, with ephemeral keys.
   var isAlone = false
-  /// As a user who may not open what is locked, nor the ports below 1024.
+  /// Whether the user may neither open locked files nor listen below port 1024.
   var isUnprivileged = false
 
   var testDescription: String { "vicinity \(line)" }
@@ -213,7 +213,7 @@ struct WrongInput: Sendable, CustomTestStringConvertible {
       Syntax.vicinity.command(command) != nil && input.code == 2 && !sentence.contains("no command '")
       && !sentence.contains("--config") && !sentence.contains("wrong.conf")
     if isExplained { #expect(said.contains(help), "\(said)") }
-    // What was understood may have begun before nobody was found.
+    // A command that was understood may have begun before its search came to nothing.
     if input.code < 3, !input.words.contains("--json") { #expect(program.out.isEmpty, "\(program.out)") }
   }
 

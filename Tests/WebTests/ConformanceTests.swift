@@ -147,7 +147,7 @@ import Web
       isSecure ? try SecureClient(rig.port, host: "localhost", authority: Self.authority.certificate) : nil
     let socket = try SocketClient(rig, path, through: line)
     for start in stride(from: 0, to: one.bytes.count, by: size) {
-      // Where the server has closed over what came before, the rest cannot be sent.
+      // The rest cannot be sent once the server has closed the connection over an earlier frame.
       do { try socket.client.send(Array(one.bytes[start..<min(start + size, one.bytes.count)])) } catch { break }
     }
     let frames = try one.frames.map { _ in try socket.receive() }

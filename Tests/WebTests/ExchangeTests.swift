@@ -75,7 +75,7 @@ import Testing
     #expect(try ask(other, "X: 1\r\nX1: \r\n").text == #"get ["head", "b"] [] ["1"] false true"#)
     #expect(try ask(other, "").text == #"get ["head", "b"] [] [] false true"#)
     #expect(try ask(other, "X: 12\r\n").text == #"get ["head", "b"] [] ["12"] false true"#)
-    // What is known says nothing of what comes beside it.
+    // A cached head does not vouch for headers that come with another target.
     #expect(try ask("GET /head/%zz HTTP/1.1", "X: 12\r\n").status == 400)
     #expect(try client.isAtEnd())
   }

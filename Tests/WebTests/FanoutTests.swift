@@ -127,7 +127,7 @@ import Web
       socket.send("subscribed")
       handler.urgent.subscribe(socket)
     }
-    // What is its own is in its place among the 300, and nothing urgent is before it.
+    // The socket's own message comes in order, after the 300; no urgent message precedes it.
     for number in 0..<300 { #expect(try slow.receive()?.payload == Self.message(number, bytes: 10_000)) }
     #expect(try slow.receive()?.payload == Array("subscribed".utf8))
     try rig.onHandler { handler in
@@ -174,7 +174,7 @@ import Web
     #expect(try rig.onHandler(\.ring.subscriberCount) == 1)
     let late = Reactor.now + 200_000_000
     #expect(try rig.eventually { _ in Reactor.now > late })
-    // What it was in the middle of is whole; then comes the goodbye.
+    // The frame that was being sent is whole; the close frame follows.
     var last = try slow.receive()
     var heard = 0
     while let frame = last, frame.opcode == 2 {

@@ -100,7 +100,7 @@ import Web
     #expect(try left.isAtEnd())
     try chatty.send("1\r\nb\r\n0\r\n\r\n")
     #expect(try chatty.answer().text == "2\n")
-    // What comes behind it is in a hurry as ever.
+    // The idle timeout of the connection is the usual one again.
     #expect(try chatty.isAtEnd())
   }
 
@@ -186,10 +186,10 @@ import Web
       }
     }
     #expect((7...9).contains(taken.reduce(0, +)), "\(taken)")
-    // Who has little waiting is told little things all the same.
+    // Small messages still reach a client whose queue is short.
     let small = try SocketClient(rig, "/ws/greet")
     #expect(try small.receive() == .text("hello"))
-    // And there is room again when those leave.
+    // There is room again once the slow readers leave.
     deaf.removeAll()
     #expect(try rig.eventually { $0.sockets.count { $0.socket != nil } == 1 })
     #expect(try rig.onHandler { handler in large.withUnsafeBytes { handler.sockets.last?.socket?.send($0) == true } })

@@ -7,10 +7,10 @@ import Testing
 @Suite struct RequestReaderTests {
   private static let origin = Origin(client: .loopback(port: 1), isSecure: false)
 
-  /// What the library hears, what whoever answers hears, and why the last request is refused.
+  /// The output to the library, the heads for the handler, and the status that refuses the last request.
   struct Reading: Equatable {
     var library = ""
-    /// Without how the pieces of a body are parted.
+    /// The method, target and `X` headers of each request.
     var heads: [String] = []
     var fault: Int?
   }
@@ -43,7 +43,7 @@ import Testing
     return heard
   }
 
-  /// What the library would read: each head with its whole body, in one way only.
+  /// The output in a canonical form: each head with its whole body, however the body is chunked.
   private static func joined(_ bytes: [UInt8]) -> String {
     var rest = bytes[...]
     func line() -> String? {

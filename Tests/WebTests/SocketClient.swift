@@ -13,7 +13,7 @@ final class SocketClient {
     }
     static func pong(_ payload: [UInt8]) -> Frame { Frame(opcode: 10, payload: payload) }
 
-    /// Of a close.
+    /// The status code of a close frame.
     var code: UInt16? { opcode == 8 && payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : nil }
 
     var description: String { "\(opcode)\(isLast ? "" : "…") \(payload.count): \(payload.prefix(40))" }

@@ -1,7 +1,7 @@
 import Testing
 import Web
 
-/// What an owner can do with its WebSocket.
+/// The operations that the owner of a WebSocket has.
 @Suite(.serialized) struct SocketTests {
   private let rig: WebRig
 

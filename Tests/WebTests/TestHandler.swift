@@ -7,7 +7,7 @@ final class TestHandler: WebHandler {
   private let reactor: Reactor
   private(set) var begun = 0
   private(set) var gone = 0
-  /// Of requests for `head`.
+  /// The heads of requests for `/head`.
   private(set) var heads: [Head] = []
   private(set) var sinks: [Sink] = []
   private(set) var sockets: [TestSocketOwner] = []
@@ -15,7 +15,7 @@ final class TestHandler: WebHandler {
   private(set) var waiting: [Exchange] = []
   private(set) var ticker: EventSource?
   private(set) lazy var ring = Fanout(bytesMax: 4 << 20)
-  /// Whose messages go first, and of which eight are kept.
+  /// A fanout whose messages are sent first, and of which eight are kept.
   private(set) lazy var urgent = Fanout(bytesMax: 4 << 20, .dropOldest(countMax: 8) { "dropped \($0) left \($1)" })
   var file: String?
   private let same = Array("the same\n".utf8)

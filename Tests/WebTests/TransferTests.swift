@@ -8,7 +8,7 @@ import Web
 
   init() throws { rig = try WebRig() }
 
-  /// What a program writes, and how it ended.
+  /// The exit status of a shell command, and its standard output.
   private static func run(_ command: String) throws -> (status: CInt, output: String) {
     let stream = try #require(popen(command, "re"))
     var output: [UInt8] = []
@@ -17,7 +17,7 @@ import Web
     return (pclose(stream), String(decoding: output, as: UTF8.self))
   }
 
-  /// Of this process now, in bytes.
+  /// The process's resident memory, in bytes.
   private static var memory: Int {
     get throws {
       try run("awk '/VmRSS/ { print $2 }' /proc/\(getpid())/status").output.split(separator: "\n").first.flatMap {

@@ -52,13 +52,13 @@ struct Document: Sendable {
     return reference.drop { $0 != "/" }.split(separator: "/").reduce(document) { $0[String($1)] ?? .null }
   }
 
-  /// What goes to an operation and comes from it, each with its media type.
+  /// The request and response bodies of an operation, each with its media type.
   func bodies(of operation: Operation) -> [(name: String, media: JSON)] {
     let all = [operation.json["requestBody"] ?? .null] + operation.responses.map { resolve($0.value) }
     return all.flatMap { $0["content"]?.members ?? [] }.map { ($0.name, $0.value) }
   }
 
-  /// Its own, or those of its schema.
+  /// The media type's own examples, or those of its schema.
   func examples(of media: JSON) -> [JSON] {
     let own =
       (media["examples"]?.members ?? []).compactMap { $0.value["value"] } + [media["example"]].compactMap(\.self)
@@ -70,23 +70,23 @@ struct Document: Sendable {
   private func operation(_ method: String, _ target: String) -> Operation? {
     let path = target.prefix { $0 != "?" }.split(separator: "/")
     let named = operations.filter { $0.method == (method == "HEAD" ? "GET" : method) && $0.isAt(path) }
-    // What stands there word for word goes before what is a pattern.
+    // Literal paths take precedence over patterns.
     return named.first { !$0.path.contains("{") } ?? named.first
   }
 
-  /// What the lines of a kind are in what is exported of a client.
+  /// The schema of the lines of a kind in a client's export.
   func item(ofExport kind: String) -> JSON? {
     let others = ["certificate": "TrustDecision", "client": "PairedClient"]
     return json["components"]?["schemas"]?[others[kind] ?? kind.prefix(1).uppercased() + kind.dropFirst()]
   }
 
-  /// What a list and its changes hold.
+  /// The schema of the items of a list and of its changes.
   func item(ofListAt path: String) -> JSON? {
     let list = operation("GET", path)?.responses.first?.value["content"]?["application/json"]?["schema"].map(resolve)
     return list?["properties"]?["items"]?["items"]
   }
 
-  /// What a WebSocket may not answer to a request that has succeeded.
+  /// The faults in a WebSocket's answer to a request that has succeeded.
   func faults(ofSuccess answer: JSON, to method: String, _ target: String) -> [String] {
     let successes = (operation(method, target)?.responses ?? []).filter { $0.name.hasPrefix("2") }
     let media = successes.map { resolve($0.value)["content"] }
@@ -98,7 +98,7 @@ struct Document: Sendable {
     return found.contains([]) ? [] : found.first ?? ["it answers what nobody can ask for"]
   }
 
-  /// What a well-known operation may not answer.
+  /// The faults in the answer to an operation that the contract has.
   func faults(of answer: Answer, to method: String, _ target: String) -> [String] {
     guard let operation = operation(method, target) else { return [] }
     let responses = operation.json["responses"]
@@ -118,7 +118,7 @@ struct Document: Sendable {
 
   // MARK: Schemas
 
-  /// What a value breaks. Objects whose properties are listed have no others, whether the schema says so or not.
+  /// The faults of a value. An object whose properties are listed has no others, even if the schema does not say so.
   func faults(of value: JSON, _ schema: JSON, at place: String = "") -> [String] {
     let schema = resolve(schema)
     func fault(_ what: String) -> [String] { ["\(place.isEmpty ? "it" : place) \(what)"] }

@@ -7,7 +7,7 @@ struct EveryResource {
   let bert: TwoClients.SessionClient
   /// A session of his that Anna waits to be let into.
   private(set) var other = ""
-  /// What stands for a path's parameters.
+  /// The values of a path's parameters.
   private var names: [String: String] = ["kind": "notFound", "client": "self", "radio": "none"]
 
   private init(_ meeting: TwoClients) { (anna, bert) = (meeting.anna, meeting.bert) }
@@ -64,7 +64,7 @@ struct EveryResource {
     names["decision"] = try await bert.client.wait(in: "\(other)/certificates", "state", "pending")["id"]?.text
   }
 
-  /// Where his thing of this kind is.
+  /// The path of Bert's resource for this operation.
   func path(of operation: Document.Operation) -> String {
     let isOther = ["certificates", "connections"].contains { operation.path.contains("/\($0)") }
     let path = operation.path.replacing("/v1/sessions/{session}", with: isOther ? other : bert.path)
@@ -72,7 +72,7 @@ struct EveryResource {
     return names.reduce(path) { $0.replacing("{\($1.key)}", with: $1.value) }
   }
 
-  /// The example of a request, with those in it who are there.
+  /// The example of a request, with peers and sessions that exist.
   func example(of operation: Document.Operation, _ media: JSON) -> [JSON.Member] {
     let isOfAnother = ["/connections", "/trusted-peers"].contains { operation.path.hasSuffix($0) }
     let known: [String: String] = [

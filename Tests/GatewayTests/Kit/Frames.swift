@@ -2,8 +2,8 @@ internal import Foundation
 internal import Notation
 internal import Synchronization
 
-/// What the frames of one WebSocket break of their shapes, as `openapi/websocket.yaml` has them, and of what the contract
-/// has for what was asked.
+/// A check of the frames of one WebSocket: their shapes follow `openapi/websocket.yaml`, and their answers the
+/// contract.
 final class Frames: Sendable {
   private static let shapes: JSON = {
     let path = Document.path.replacingOccurrences(of: "vicinity.json", with: "websocket.json")

@@ -2,7 +2,7 @@ internal import Notation
 internal import Synchronization
 internal import Testing
 
-/// What a gateway has answered.
+/// An HTTP response.
 struct Answer: Sendable {
   struct Header: Sendable {
     let name: String
@@ -15,7 +15,7 @@ struct Answer: Sendable {
 
   subscript(name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
 
-  /// Of the body on its way.
+  /// The length of the body as sent.
   var byteCount: Int { self["Content-Length"].flatMap { Int($0) } ?? body.count }
   var text: String { String(decoding: body, as: UTF8.self) }
   var json: JSON { (try? JSON(parsing: body)) ?? .null }
@@ -98,13 +98,13 @@ struct HTTPClient: Sendable {
     return "\(method) \(path) HTTP/1.1\r\n" + all.map { "\($0.key): \($0.value)\r\n" }.joined() + "\r\n"
   }
 
-  /// Where a channel is: what happens there from now on is behind it.
+  /// The position of a channel: later changes have later positions.
   func position(of path: String) async throws -> String {
     let answer = try await get(path)
     return try #require(answer.json["position"]?.text, "\(path): \(answer.text)")
   }
 
-  /// Asks again, from where it was, until a list has a thing that is meant, or it is told behind a position.
+  /// Polls a list, or the changes since a position, until it holds an item that matches.
   func wait(in path: String, since position: String? = nil, _ isMeant: @escaping (JSON) -> Bool) async throws -> JSON {
     let mark = path.contains("?") ? "&" : "?"
     var answer = try await get(position.map { "\(path)\(mark)since=\($0)&wait=60" } ?? path)
@@ -143,10 +143,10 @@ struct HTTPClient: Sendable {
     }
   }
 
-  /// What comes by an open `text/event-stream`.
+  /// The events of an open `text/event-stream`.
   final class Events: Sendable {
     let line: Line
-    /// What has come of the next ones.
+    /// The bytes of the next events that have already been received.
     private let rest = Mutex<[UInt8]>([])
 
     init(line: Line) { self.line = line }

@@ -9,7 +9,7 @@ final class Line: @unchecked Sendable {
     let what: String
   }
 
-  /// What takes longer has failed. A request that waits is answered after a minute at the latest.
+  /// The timeout of an operation, in seconds. A long poll is answered after a minute at the latest.
   static let patience = 90
   private let socket: CInt
   private var tls: Security?
@@ -50,7 +50,7 @@ final class Line: @unchecked Sendable {
         return send(socket, $0.baseAddress! + done, bytes.count - done, Int32(MSG_NOSIGNAL))
       }
       if count <= 0, errno == EAGAIN { throw Broken(what: "nothing was taken within \(Self.patience) seconds") }
-      // What was refused early is answered all the same.
+      // The response to a request that was refused early can still be read.
       if count <= 0 { return }
       done += count
     }
@@ -127,7 +127,7 @@ final class Line: @unchecked Sendable {
   }
 }
 
-/// What waits does so on a thread of its own: those of the tests' tasks are few.
+/// Runs blocking work on a thread of its own: the tests' tasks share few threads.
 func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
   try await withCheckedThrowingContinuation { continuation in
     Thread.detachNewThread { continuation.resume(with: Result(catching: work)) }

@@ -12,7 +12,7 @@ final class MemoryRequest: ExchangeServer {
   private let reactor: Reactor
   /// Until the answer is there, or the client has left.
   private var exchange: Exchange?
-  /// What the client has sent and the handler has not read.
+  /// The bytes that the client has sent and the handler has not read.
   private var unread: [UInt8]
   private var isWhole: Bool
   private var isSuspended = false

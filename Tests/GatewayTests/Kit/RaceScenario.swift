@@ -7,7 +7,7 @@ internal import Testing
 
 @testable internal import Gateway
 
-/// What several connections of one client ask at the same time, as a seed has it, and the rules that hold whatever the order.
+/// Concurrent requests of several connections of one client, chosen by a seed, and the rules that hold in any order.
 ///
 /// One thread uses it at a time, which is the proof of `@unchecked`.
 final class RaceScenario: @unchecked Sendable {
@@ -43,17 +43,18 @@ final class RaceScenario: @unchecked Sendable {
   let session: String
   private let owner: Owner
 
-  // Of the seed that runs.
+  // The state of the current seed's run.
   private var seed: UInt64 = 0
   private var trace = SteppedGateway.Trace()
   private var violation: Violation?
   /// The paths of things that were made, by kind, in order.
   var known: [String: [String]] = [:]
-  /// What a path is called in the trace: IDs differ from run to run.
+  /// The name of a path in the trace: IDs differ from run to run.
   private var names: [String: String] = [:]
   private var deleted: Set<String> = []
   private var isLocked = false
-  /// The tags before anything was asked, and how often each was meant by a change that was made, or asked.
+  /// The tags before any request, and how often each was named by changes that were made, and by changes that were
+  /// requested.
   var tags: [String: String] = [:]
   private var changesMade: [String: Int] = [:]
   private var changesAsked: [String: Int] = [:]
@@ -77,7 +78,7 @@ final class RaceScenario: @unchecked Sendable {
     }
   }
 
-  /// What a seed does, step by step, at a gateway of its own.
+  /// The steps of a seed, at a gateway of its own.
   static func trace(of seed: UInt64) async throws -> [String] {
     try await withGateway([]) { scenario in
       _ = try scenario.run(seed)

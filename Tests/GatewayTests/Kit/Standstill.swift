@@ -1,11 +1,11 @@
 internal import Dispatch
 
-/// Where a thread of a gateway stands still, until it may go on.
+/// A barrier at which a thread of a gateway stops, until it may go on.
 final class Standstill: Sendable {
   private let (reached, reach) = AsyncStream.makeStream(of: Void.self)
   private let release = DispatchSemaphore(value: 0)
 
-  /// On that thread.
+  /// Blocks the thread that calls it.
   func stand() {
     reach.finish()
     release.wait()

@@ -166,7 +166,7 @@ final class SteppedGateway: @unchecked Sendable {
     return try MemoryRequest(head, body: body, isWhole: true, to: service, on: core.reactor)
   }
 
-  /// What the store has.
+  /// The result of a read from the store.
   func stored<Value: Sendable>(_ read: @escaping @Sendable (Database) throws -> Value) throws -> Value {
     let box = ValueBox<Value>()
     _ = onLoop { core in

@@ -65,7 +65,7 @@ final class Talk: Sendable {
     try await send(Array(text.utf8), opcode)
   }
 
-  /// What does not fit the protocol.
+  /// Sends a frame that may violate the protocol.
   func blurt(_ text: String, opcode: UInt8 = 1) async throws { try await send(Array(text.utf8), opcode) }
 
   func say(_ bytes: [UInt8]) async throws { try await send(bytes, 2) }

@@ -93,7 +93,7 @@ final class TestGateway: Sendable {
   /// Nobody.
   var stranger: HTTPClient { HTTPClient(port: port) }
 
-  /// Who has spent a code for a role.
+  /// A client that has spent a pairing code for a role.
   func client(_ role: String = "member") async throws -> HTTPClient {
     let answer = try await pair(role)
     return HTTPClient(port: port, token: try #require(answer.json["token"]?.text, "\(answer.text)"))

@@ -59,7 +59,7 @@ extension TwoClients.SessionClient {
     return (talk, try #require(answer["ok"]?["number"], "\(answer.line)"))
   }
 
-  /// What was told of what belongs to the session.
+  /// The events of these kinds that concern the session's resources.
   func sessionEvents(_ words: Set<String>) async throws -> [JSON] {
     let items = try await client.get("/v1/events?limit=1000").json["items"]?.list ?? []
     return items.filter {

@@ -1,6 +1,6 @@
 internal import Nearby
 
-/// What a line may say: a name, words, and for some what is done while further lines are obeyed.
+/// A command: its usage, its action, and for some the work that goes on while further lines are read.
 struct Command {
   typealias Work = @Sendable () async -> Void
 

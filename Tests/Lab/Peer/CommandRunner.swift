@@ -207,7 +207,7 @@ actor CommandRunner {
     }
   }
 
-  /// What stands at these places of every stream: it comes again after a prime number of bytes, which no piece has.
+  /// The bytes of every stream at these positions: they repeat after a prime number of bytes, which no piece has.
   private static func pattern(_ places: Range<Int>) -> [UInt8] {
     var (bytes, place) = ([UInt8](), places.lowerBound)
     while place < places.upperBound {

@@ -29,7 +29,7 @@ enum EventWriter {
     tell(event, of.merging(more) { $1 })
   }
 
-  /// What could not be done, and of which command.
+  /// Prints the failure of a command.
   static func tell(_ error: any Error, of command: String) {
     var members = ["command": command, "text": "\(error)"]
     if let error = error as? NearbyError {

@@ -83,7 +83,7 @@ final class Child {
     registration = nil
     lifetime = nil
     closeInput()
-    // What it wrote is there before its end is.
+    // The rest of its output is reported before its end is.
     for outlet in outlets { outlet.finish() }
     let signal = status & 0x7f
     ended(signal == 0 ? .exited(status >> 8 & 0xff) : .killed(by: signal))

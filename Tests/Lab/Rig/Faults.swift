@@ -35,7 +35,7 @@ struct Faults: Hashable, Sendable {
 }
 
 extension Faults {
-  /// What nftables is told to do at the switch's port; the whole of it at a time, and nothing where nothing is lost.
+  /// The input for nftables at the switch's port; all rules at a time, and none if nothing is lost.
   func rules(at port: String) -> String {
     // It is there before it is deleted, whether it was or not.
     let old = "table netdev \(port)\ndelete table netdev \(port)\n"
@@ -69,7 +69,7 @@ extension Faults {
     return ports + [perMyriad >= 10_000 ? "drop" : "numgen random mod 10000 < \(perMyriad) drop"]
   }
 
-  /// What tc is told to do with a device, so that it sends no faster.
+  /// The arguments of tc that limit the rate of a device.
   func shaping(of device: String) -> [String] {
     guard let rate = bytesPerSecondMax else { return ["qdisc", "delete", "dev", device, "root"] }
     // A bucket that a hundredth of a second fills, and room for a tenth: about what a cheap switch has.

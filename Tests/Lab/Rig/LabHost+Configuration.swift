@@ -31,7 +31,7 @@ extension LabHost {
 
     """
 
-  /// What Debian gives to its users, as far as it matters here; only what no test looks at is left out.
+  /// Debian's configuration, as far as it matters here; parts that no test uses are left out.
   static func avahiConfiguration(name: String, _ settings: String) -> String {
     """
     [server]

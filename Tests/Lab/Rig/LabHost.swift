@@ -6,7 +6,7 @@ internal import Glibc
 /// It is a shell that waits, the first process of its namespaces. When it ends, so does all that is in them.
 @Laboratory
 final class LabHost {
-  /// Where the disk is seen inside; it is the home of every program.
+  /// The mount point of the disk inside; it is the home of every program.
   static let home = "/run/home"
   /// A folder that all hosts of a rig have, as containers of one machine may.
   static let shared = "/run/shared"
@@ -221,7 +221,7 @@ final class LabHost {
     if isUp {
       for cable in cables.dropFirst() { try await unplug(cable) }
       try await cable.mend()
-      // Whom it asked for in vain it would ask for again only in a second.
+      // The kernel would retry an unanswered neighbour only after a second.
       try await configure(["neigh flush dev \(cable.interface)"])
       // Avahi 0.8 may lose its own name where one address comes and another goes within an instant.
       if try await cable.restoreAddresses() { try await stopAvahi() }

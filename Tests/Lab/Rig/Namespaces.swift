@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The namespaces that a process is in, and the ways into them and out of those we are in.
 ///
-/// Where this process is not root, a user namespace makes it root inside.
+/// A user namespace makes this process root inside if it is not root already.
 struct Namespaces: Sendable {
   enum Kind: String, Sendable {
     case network, mount, host = "uts", process

@@ -48,7 +48,7 @@ final class Program {
   ) throws {
     self.name = name
     self.entersNamespaces = entersNamespaces
-    // What a test has let go of may still speak.
+    // A child that a test has released may still print lines.
     child = try Child(arguments, environment: environment) { [weak self] in
       self?.took($1, as: $0 == .output ? .output : .error)
     } ended: { [weak self] in

@@ -74,7 +74,7 @@ final class Rig {
   // MARK: Lending
 
   private static var idle: [Rig] = []
-  /// What was said in the rigs that were lent since somebody last looked.
+  /// The logs of the rigs that were lent since the logs were last read.
   private static var logs: [String] = []
 
   /// A rig that may have been used before, in good order. It is kept for others unless its use ends in an error.

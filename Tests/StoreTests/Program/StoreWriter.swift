@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Store
 
-/// What a test kills: it writes to a database, and says what was acknowledged.
+/// A program that a test kills: it writes to a database, and prints the writes that were acknowledged.
 @main
 enum StoreWriter {
   static let schema = Schema([
