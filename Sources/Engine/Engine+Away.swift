@@ -95,7 +95,7 @@ extension Engine {
       if !isSame { changed.insert(absence.peer) }
     }
     awayChanged(changed, at: host)
-    // Where this host has asked for types, the answers are still to come.
+    // Answers are still to come if this host has asked for types.
     if away.isLast, link.rosterFence == 0 { dropStaleAway(at: host) }
   }
 

@@ -160,7 +160,7 @@ extension Engine {
       }
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }
-    // Where a peer waits here for a peer whose host waits for nobody, keep trying.
+    // Reconnection goes on if a peer waits here for a peer whose host waits for nobody.
     if reason != .conflict, reason != .idle || !host.asked.isEmpty { ensureLink(host) }
     forgetAwayIfCut(from: host)
   }

@@ -74,7 +74,7 @@ extension Engine {
     }
     return named.values.flatMap { members in
       let presence = members[0].presence
-      // Where nobody is left out, the shorter form says the same.
+      // The shorter form is equivalent if nobody is left out.
       let isAll = members.count == presence.connectedCount(with: local.slot) || sabotage.contains(.tellsEveryone)
       return (isAll ? presence.addressings(for: local.slot) : presence.addressings(for: members)).map {
         Group.Share(presence: presence, addressing: $0)
@@ -240,7 +240,8 @@ extension Engine {
     }
   }
 
-  /// Where the medium has no datagrams, a message is dropped while this many wait: late is worse than never.
+  /// The number of waiting messages at which a further one is dropped on a medium without datagrams: late is worse than
+  /// never.
   private static let lossyMax = 1
 
   func handle(datagram body: RawSpan, isTyped: Bool, from link: Link) throws(ProtocolViolation) {

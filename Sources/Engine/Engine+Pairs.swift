@@ -69,7 +69,7 @@ extension Engine {
     timers.set(.group(cohort.presence.group.serial), until)
   }
 
-  /// Where the pairs may be connected again as they are, flows in progress wait for that.
+  /// Flows in progress wait for their pairs if those may be connected again as they are.
   func emitNotConnected(_ cohort: Cohort, _ slots: SlotSet, _ reason: Reason, mayReturn: Bool = false) {
     for member in flows.concerned(of: cohort) { endFlows(of: member, slots, reason, mayReturn: mayReturn) }
     let news = slots.intersection(cohort.relations.connecting.union(cohort.relations.connected))
@@ -327,8 +327,8 @@ extension Engine {
     }
   }
 
-  /// Where a slot was announced in vain at first, its announcement does not tell since when the other side knows it:
-  /// messages to all from before it admitted the slot are not for that slot, however late they come.
+  /// Notes since when the other side knows a slot whose first announcement was in vain, which the announcement does not
+  /// tell: messages to all from before it admitted the slot are not for that slot, however late they come.
   private func noteAdmission(by cohort: Cohort, _ slots: SlotSet, seen: UInt64) {
     var news = SlotSet()
     slots.subtracting(cohort.relations.admitted).forEach { slot in

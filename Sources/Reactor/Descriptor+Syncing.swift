@@ -3,7 +3,7 @@ internal import CLinux
 extension Descriptor {
   /// Starts writing these bytes to the disk without waiting: `sync` has less left.
   package func beginSync(from offset: UInt64, _ count: Int) {
-    // Where this fails, `sync` does it all.
+    // An error is harmless: `sync` then does it all.
     _ = sync_file_range(number, Int(offset), count, Self.beginsWriting)
   }
 

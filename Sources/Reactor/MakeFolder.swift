@@ -18,7 +18,7 @@ private func makeFolderAlone(_ path: String) throws(SystemError) {
     if error.code == EEXIST { return }
     throw error
   }
-  // Where this user may create a folder and not read the one above, that cannot be guaranteed.
+  // Syncing is best effort: a user who may create a folder may not be able to read the one above.
   try? syncFolder(parent(of: path))
 }
 

@@ -299,8 +299,8 @@ extension Model {
     if !code.isEmpty { codes.append(CodeRecord(local: local, remote: remote, code: code)) }
   }
 
-  /// Where a link is lost in the middle of a comparison, one side may have a code that the other never saw; but both
-  /// never have different codes.
+  /// Both sides of a comparison never have different codes; one may have a code that the other never saw, if their link
+  /// is lost in the middle.
   func checkCodes() {
     for code in codes {
       let answers = codes.filter { $0.local == code.remote && $0.remote == code.local }

@@ -3,7 +3,7 @@ import Wire
 
 /// Limits on the effect of large transfers on others.
 extension Model {
-  /// Where traffic is the only disturbance, a message waits for the bytes in the pipe and the rest of one chunk.
+  /// A message waits for the bytes in the pipe and the rest of one chunk if traffic is the only disturbance.
   func checkDelay(_ message: SentMessage, _ number: Int, _ here: EndpointRecord) {
     guard let delayMax = plan.delayMax else { return }
     let delay = now - message.at

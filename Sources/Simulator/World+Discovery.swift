@@ -54,7 +54,7 @@ extension World {
     var isSeen = isThere && has(medium, publisher) && has(medium, viewer)
     if isThere {
       guard hiddenUntil[place] <= now else { return }
-      // Where nobody answers probes, the medium itself takes back what it sees no more.
+      // A medium without probes itself withdraws the records of hosts that it does not reach.
       if viewer.index != publisher.index, !isUp(from: publisher.index, to: viewer.index, by: medium) {
         guard !isProbed(medium) else { return }
         isSeen = false

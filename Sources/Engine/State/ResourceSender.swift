@@ -116,7 +116,7 @@ final class ResourceSender: Transfer {
   func nextRead(window: UInt64) -> Range<UInt64>? {
     guard turn > 0, ending == nil, unanswered < Self.unansweredMax else { return nil }
     let chunk = UInt64(Limits.chunkBytes)
-    // Where the receiver has a short chunk, the source has to end: ask it for more.
+    // A short chunk at the receiver means that the source has to end: ask it for more.
     var end =
       beginning.map { min(($0.offset + chunk - 1) / chunk * chunk, hashed + window) }
       ?? min(limit, confirmedThrough + window)

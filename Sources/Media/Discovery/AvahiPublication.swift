@@ -122,7 +122,7 @@ final class AvahiPublication {
   private func review() {
     isReviewDue = false
     guard let client, let group else { return }
-    // Where it does not know, it asks the daemon, which may not answer.
+    // The library asks the daemon if it does not know the state, and the daemon may not answer.
     let state = avahi_entry_group_get_state(group)
     guard let state = UInt32(exactly: state) else { return fail(AvahiError(state)) }
     switch AvahiEntryGroupState(state) {

@@ -118,7 +118,7 @@ extension HostDriver {
 
   private func invited(_ invitation: Invitation, _ peer: PeerID, _ type: ServiceType) {
     invitations[invitation.id] = invitation.outcome
-    // Where nobody reads, or too many wait, it ends by its timeout.
+    // An invitation that nobody reads, or for which the queue has no room, ends by its timeout.
     advertised[Interest(peer: peer, type: type)]?.invitations.put(invitation)
   }
 
