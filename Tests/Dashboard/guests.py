@@ -37,7 +37,7 @@ def add_plain(page, name, colour, size):
 
 class Guests(Stage):
     def open_guest(self, gateway, host, size=GUEST, dark=False, **how):
-        """What a phone opens once it has read the code of the wall."""
+        """The page that a phone opens once it has scanned the code of the wall."""
         link = host.get_by_role("link", name=self.word(host, "Open link")).get_attribute("href")
         page = self.page(gateway, size, dark, **how)
         page.goto("about:blank")

@@ -105,7 +105,7 @@ class Stage(unittest.TestCase):
 
     @staticmethod
     def heed(page, line):
-        """What is broken, or kept from running; that a gateway is away, or says no, is no fault of the page."""
+        """Collects errors and blocked resources; a gateway that is away, or refuses, is no fault of the page."""
         if line.type == "error" and "Failed to load resource" not in line.text and "WebSocket connection" not in line.text:
             page.faults.append(line.text)
 
@@ -128,7 +128,7 @@ class Stage(unittest.TestCase):
 
     @staticmethod
     def slow_down(page, bytes_per_second):
-        """What it asks for, as if the network were of that speed; its WebSockets stay as they are."""
+        """Limits the page's HTTP throughput to that of a slow network; its WebSockets stay as they are."""
         page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", {
             "offline": False, "latency": 0, "uploadThroughput": bytes_per_second, "downloadThroughput": bytes_per_second})
 

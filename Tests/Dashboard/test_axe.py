@@ -1,4 +1,4 @@
-"""What axe has against each view: nothing, at any level, in light and dark, on a phone and a wide desk, in each language, from either side."""
+"""axe finds no fault in any view: in light and dark, on a phone and a wide desk, in each language, from either side."""
 
 import importlib.util
 import os

@@ -62,7 +62,7 @@ class ThreeHosts(Stage):
         expect(self.neighbour(ada, "Ben")).to_contain_text("In this session")
         self.invite(ada, "Cleo")
         expect(self.neighbour(ada, "Cleo")).to_contain_text("In this session")
-        # Whom Ada has brought in is in Ben's session as well.
+        # The peer that Ada has brought in is in Ben's session as well.
         self.turn(ben, "Nearby")
         expect(self.neighbour(ben, "Cleo")).to_contain_text("In this session")
         self.say(ada, "Hello from a desktop")

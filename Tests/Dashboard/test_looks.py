@@ -120,7 +120,7 @@ class Looks(Stage):
 
 
 def own_address():
-    """Where others reach this machine; nothing is sent."""
+    """The address at which others reach this machine; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

@@ -31,7 +31,7 @@ class Meeting(Stage):
         self.picture(ada, "talk")
         self.picture(ben, "talk-phone-dark")
 
-        # What was said is there after a reload, once, and it goes on.
+        # Messages are there after a reload, once, and the conversation goes on.
         ben.reload()
         expect(self.message(ben, "Hello Ben")).to_have_count(1)
         self.say(ada, "Still there?")
@@ -39,7 +39,7 @@ class Meeting(Stage):
         expect(ben.locator(".message .text")).to_have_text(
             ["Hello Ben", "two\nlines", "Hello Ada, and greetings to all who stand around you", "Still there?"])
 
-        # Whoever leaves is told to the others.
+        # A leaving member is reported to the others.
         ben.get_by_role("button", name="Members").click()
         ben.get_by_role("button", name="Leave").click()
         ben.get_by_role("dialog").get_by_role("button", name="Leave and delete").click()

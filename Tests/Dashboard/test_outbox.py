@@ -34,7 +34,7 @@ class Outbox(ClientStage):
         return [self.ben.told() for _ in range(count)]
 
     def hears_nothing_more(self):
-        """What was sent twice would be there before this."""
+        """A duplicate would arrive before this message."""
         self.page.evaluate("(async () => { await session.whenConnected(); await session.send('the end') })()")
         self.assertEqual("the end", self.ben.told())
 

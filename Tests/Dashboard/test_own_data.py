@@ -1,4 +1,4 @@
-"""What is kept of somebody: saved, and deleted."""
+"""The stored data of a client: exported, and deleted."""
 
 import json
 

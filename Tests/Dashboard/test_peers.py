@@ -9,7 +9,7 @@ from client import GLOBAL_WEBSOCKET, WEBSOCKET, ClientStage
 from gateway import until
 from stage import expect
 
-# What is said to a program is code that it runs.
+# Each line of a program's input is code that it runs.
 RUNS_LINES = """
 import { createInterface } from 'node:readline'
 createInterface({ input: process.stdin }).on('line', (line) => eval(`(async () => { ${line} })()`))

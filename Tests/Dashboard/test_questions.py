@@ -1,4 +1,4 @@
-"""What destroys something, or lets strangers in, asks first; what can be taken back for some seconds."""
+"""Destructive actions, and those that let strangers in, ask first; others can be undone for some seconds."""
 
 from stage import DESKTOP, PHONE, Stage, expect
 
@@ -24,7 +24,7 @@ class Questions(Stage):
 
     @staticmethod
     def let_time_pass(page):
-        """What can be taken back for some seconds cannot be any more."""
+        """The time to undo an action has passed."""
         page.clock.fast_forward(9_000)
 
     def test_leaving_asks_and_can_be_taken_back(self):

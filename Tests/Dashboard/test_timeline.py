@@ -1,4 +1,4 @@
-"""What a session shows in which order, and which files are one card: without a browser."""
+"""The order of a session's entries, and the files that form one card: without a browser."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Who somebody is: codes that are compared on both screens, and certificates that are decided on."""
+"""Verification of peers: codes that are compared on both screens, and certificates that are decided on."""
 
 import re
 

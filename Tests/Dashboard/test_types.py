@@ -20,7 +20,7 @@ OPTIONS = {
 
 class Types(unittest.TestCase):
     def compiled(self, files, types=CLIENT):
-        """What the compiler has against programs that use the package."""
+        """The compiler's complaints about programs that use the package."""
         with tempfile.TemporaryDirectory() as folder:
             paths = {"vicinity-client": [os.path.join(types, "vicinity.d.ts")]}
             with open(os.path.join(folder, "tsconfig.json"), "w", encoding="utf-8") as file:

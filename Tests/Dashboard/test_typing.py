@@ -1,4 +1,4 @@
-"""Who writes, and who is away: the others see it."""
+"""Typing and absence: the others see both."""
 
 import os
 import subprocess

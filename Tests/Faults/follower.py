@@ -16,17 +16,17 @@ AWAKE_SECONDS, AWAY_SECONDS = (0.5, 3), 3
 
 
 def numbers(items):
-    """Of messages to which their sender gave no names here."""
+    """The numbers of messages to which their sender gave no names here."""
     return [int(item["id"][1:]) for item in items]
 
 
 class Follower:
-    """What one who follows has been told. `side` has the gateway, whose session it is, and in the end what is there."""
+    """A subscriber's view of a channel. `side` has the gateway, the session's owner, and in the end the contents."""
 
     def __init__(self, run, side, how):
         self.run, self.side, self.who = run, side, f"{how} at {side.name}"
         self.items, self.position = {}, None
-        # The changes that it was told to have missed, between these two.
+        # The gaps that the gateway reported, as ranges of missed numbers.
         self.gaps = []
         self.chance = random.Random(f"{self.who} {len(run.followers)}")
         self.awake_until = 0
@@ -225,7 +225,7 @@ class Follower:
             missed = {f"m{number}": None for gap in self.gaps for number in gap}
             if both := missed.keys() & self.items.keys():
                 self.fault(f"was told of {sorted(both)[:5]}, and told to have missed it")
-            # What is there no more, it was told, or told to have missed.
+            # Messages that the gateway no longer has were received or reported as missed.
             end = int(self.side.last.split(".")[1])
             there = {f"m{number}": self.items.get(f"m{number}") for number in range(1, end + 1)} | there
         items = {**missed, **self.items} if self.side.forgets else self.items

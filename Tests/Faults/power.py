@@ -38,7 +38,7 @@ def library():
 
 class Power:
     def __init__(self, folder, chance):
-        """Of what lies in the folder; what is noted lies beside it."""
+        """A recording of the files in the folder; the log of it lies beside the folder."""
         self.folder, self.chance = os.path.realpath(folder), chance
         self.beside = tempfile.mkdtemp(prefix="vicinity-power-", dir=os.path.dirname(self.folder))
         self.log, self.save = os.path.join(self.beside, "log"), os.path.join(self.beside, "save")
@@ -136,7 +136,7 @@ class Power:
         return self.chance.choice(past)[1]
 
     def unname(self, names, way):
-        """Of each folder the last of what was done there, so much as chance has it."""
+        """The last changes of names in each folder are undone, as many as chance decides."""
         folders = defaultdict(list)
         for record in names:
             folders[record.offset].append(record.number)

@@ -26,13 +26,13 @@ class Lost(Exception):
 
 
 class Thing:
-    """What was asked for, and the states in which it may be: what it says of itself, or None where it is not there."""
+    """A resource that was requested, and the states in which it may be: its fields, or None if it does not exist."""
 
     def __init__(self, label, *may, id=None, peer=None):
         self.label, self.may, self.id, self.peer = label, list(may), id, peer
 
     def settle(self, item):
-        """Whether it may be so; from then on it is."""
+        """Whether it may be in this state; from then on it is."""
         self.may = [state for state in self.may if is_so(state, item)][:1]
         self.id = item["id"] if item else None
         return bool(self.may)
@@ -66,7 +66,7 @@ class Registrar:
         # The trust of the whole gateway, and its identities.
         self.known, self.anchors, self.identities = {}, {}, {}
         self.papers = papers(PAPERS)
-        # Of those that are told to operators, what was done, and to what.
+        # The actions that the audit shows to operators, and their objects.
         self.deeds = []
         self.gone_tokens, self.peers = [], []
         self.number, self.done, self.checks, self.is_over = 1000, 0, 0, threading.Event()
@@ -74,7 +74,7 @@ class Registrar:
     # How it asks
 
     def say(self, client, method, path, body=None, good=(200, 201, 204)):
-        """What was answered, or None where it was refused for a reason."""
+        """The response, or None if the request was refused for a reason."""
         try:
             status, said = client.once(method, path, None if body is None else json.dumps(body).encode())
         except (OSError, http.client.HTTPException):
@@ -210,7 +210,7 @@ class Registrar:
         come = going and self.find(holder, context, lambda item: item["direction"] == "incoming" or item["state"] != "pending")
         if not come or come["direction"] == "outgoing":
             del things[coming.label]
-            # Who is a member already is not asked, and who blocks the inviter is not either.
+            # A peer that is already a member, or blocks the inviter, gets no invitation.
             return going and not come and self.fault(
                 f"{self.gateway.name}: nobody was told of {self.say(holder.client, 'GET', f'/v1/invitations/{going.id}')}")
         coming.may, coming.id = [{"from": session.peer, "state": OPEN}], come["id"]

@@ -94,7 +94,7 @@ class Uploader:
     # Results
 
     def clear_away(self):
-        """What has ended is looked at and deleted on both sides, and so is what was begun and whose answer was lost."""
+        """Ended transfers are checked and deleted on both sides, and so are those whose first response was lost."""
         come = self.come()
         for item in self.client.all(self.place)[0]:
             name = item["name"]
@@ -110,14 +110,14 @@ class Uploader:
             self.client.ask("DELETE", f"{self.place}/{item['id']}")
 
     def come(self):
-        """What is there of each name."""
+        """The receiver's resources by name."""
         come = defaultdict(list)
         for item in self.receiver.all(self.there)[0]:
             come[item["name"]].append(item)
         return come
 
     def look_at(self, name, item, come):
-        """What was taken has come, whole: nobody declines it, and who it is for always comes back."""
+        """An accepted upload has arrived whole: nobody declines it, and its recipient always comes back."""
         if item["state"] != "complete":
             return self.run.fault(f"{name} was taken, and is {item['state']}: {item.get('problem')}; there it is {come}")
         digests = [
@@ -134,7 +134,7 @@ class Uploader:
         return [item for item in items if item["state"] not in OVER]
 
     def check(self):
-        """What was deleted is gone, and what was taken has come."""
+        """Deleted resources are gone, and accepted uploads have arrived."""
         come = self.come()
         for name, (place, _) in self.uploaded.items():
             self.look_at(name, self.client.ask("GET", place), come[name])

@@ -1,6 +1,6 @@
-"""What is sent to readers of HTTP: families of cases, each a name and the bytes of one request.
+"""The input of HTTP readers: families of cases, each a name and the bytes of one request.
 
-`HOST` stands for the server's own address. What a family sends is a GET, or a POST whose body the server reads.
+`HOST` stands for the server's own address. Each request is a GET, or a POST whose body the server reads.
 """
 
 GET = "GET /healthz HTTP/1.1\r\nHost: HOST\r\n"

@@ -1,4 +1,4 @@
-"""What a member may do to a gateway's memory: clients that ask for much, or follow, and read nothing.
+"""Attacks of a member on a gateway's memory: clients that ask for much, or follow, and read nothing.
 
     python3 Tests/Hostile/memory.py [case]
 
@@ -30,15 +30,15 @@ WAIT_FACTOR = 2
 # Limit below which a wait is no finding: this program has two cores with the gateway and whatever else runs. It was 16 ms beside the
 # other steps of CI.
 WAIT_SECONDS_MIN = 0.1
-# Of a case, while its clients read nothing.
+# The duration of a case, in which its clients read nothing.
 SECONDS = 4
-# Of the innocent client by itself, before each case.
+# The time in which the innocent client is measured alone, before each case.
 ALONE_SECONDS = 1
 MESSAGES, MESSAGE_BYTES = 34, 1_000_000
 ANSWER_SECONDS_MAX = 60
 SOCKETS_OF_ADDRESS = 1_000
 PRIORITY = -15
-# Of 200 requests: the others leave without a word.
+# The clients that read their responses, of 200; the others disconnect.
 HTTP_READERS = 40
 
 
@@ -86,7 +86,7 @@ class Innocent:
 
 
 class WebSocket:
-    """What a client says on one."""
+    """The bytes that a client sends on a WebSocket."""
 
     @staticmethod
     def upgrade(port):

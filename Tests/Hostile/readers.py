@@ -68,7 +68,7 @@ class Nginx(Program):
 
 
 class Node(Program):
-    """What follows a request for another protocol, its body too, it leaves to whoever speaks that."""
+    """Node's parser leaves the bytes after a request for another protocol, its body too, to that protocol's handler."""
 
     name = "node"
     reads_upgrades = False

@@ -1,4 +1,4 @@
-"""What all parts of Tests/Package/run use: commands, waiting, hosts that are namespaces, and clients of a gateway."""
+"""Helpers of Tests/Package/run: commands, waiting, hosts that are namespaces, and clients of a gateway."""
 
 import ctypes
 import glob

@@ -75,7 +75,7 @@ class Guest:
         empty.write_text("")
         if not list(packages.glob("linux-image-6.12*_amd64.deb")):
             self.fetch_kernel(packages, empty)
-        # Where nothing is installed, all that the packages depend on comes along.
+        # An empty status file makes apt download all that the packages depend on.
         run(
             "apt-get", "-y", "-qq", "--no-install-recommends", "-o", f"Dir::State::status={empty}", "-o", "Debug::NoLocking=1",
             "-o", f"Dir::Cache::archives={packages}", "-o", "APT::Keep-Downloaded-Packages=true",

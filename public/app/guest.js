@@ -116,7 +116,7 @@ export function guestPage(gateway, about) {
   return { element, update, removed: () => members?.close() }
 }
 
-/** Where the address leads to a wall: its service type, and its peer. */
+/** The wall that the address leads to: its service type, and its peer. */
 export function takeWall(hash) {
   const [, type, peer] = /&wall=(wall-[a-z0-9]{1,10})\.([a-z2-7]{26})$/.exec(hash) ?? []
   return type ? { type, peer } : null

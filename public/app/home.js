@@ -181,7 +181,7 @@ export class Home {
     await this.gateway.post('/v1/advertisers', body)
   }
 
-  /** Where the one that everybody may join is gone, a new one is, and never another one in which people talk. */
+  /** The session that everybody may join is replaced once it is gone, and never by one in which people talk. */
   async #settleOpenSession(advertisers) {
     const isThere = (id) => this.sessions.get(id) !== undefined || this.#made.has(id)
     if (isThere(this.openID)) return

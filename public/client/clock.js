@@ -9,7 +9,7 @@ const pause = 2000
 /** The first reading waits for the WebSocket to open. */
 const attemptsMax = 50
 const attemptPause = 200
-/** Of so many readings the one with the least error counts. */
+/** The number of readings of which the one with the least error counts. */
 const readingsMax = 16
 /** Two clocks drift apart by at most 250 parts per million. */
 const drift = 250e-6

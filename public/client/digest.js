@@ -118,7 +118,7 @@ export class RunningDigest {
 
   get bytes() { return this.#hash.bytes }
   get text() { return toBase64(this.bytes) }
-  /** What is recorded of it for a reload: nothing, since it cannot go on from there. */
+  /** The record that a reload resumes from: none, since the digest cannot go on from there. */
   get record() { return null }
 
   headers(start, end, isWhole) { return isWhole ? { 'Repr-Digest': header(this.bytes) } : {} }

@@ -109,7 +109,7 @@ export class LiveSocket {
     socket.onmessage = ({ data }) => {
       for (const line of data.split('\n')) if (line) this.#hear(JSON.parse(line))
     }
-    // Where it cannot be opened, some platforms tell of the error alone.
+    // An error event is all that some platforms report of a WebSocket that cannot be opened.
     socket.onerror = ({ message }) => fail(1006, message && `The WebSocket failed: ${message}`)
     socket.onclose = ({ code, reason }) => fail(code, reason)
   }

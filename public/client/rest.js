@@ -9,7 +9,7 @@ import { uploadContent } from './upload.js'
 /** A request that nobody heard is made so often; each can be made twice without harm. */
 const attemptsMax = 3
 
-/** Where the gateway is that served this file, if one did. */
+/** The address of the gateway that served this file, if one did. */
 const ownAddress = /^https?:/.test(import.meta.url)
   ? import.meta.url.replace(/\/(client\/([^/]+\/)?)?[^/]*$/, '') : undefined
 
@@ -29,7 +29,7 @@ export class RestClient extends Emitter {
     return client
   }
 
-  /** Where all that the gateway keeps of this client is to be had, as lines of JSON: for a link that saves it. */
+  /** The address of all that the gateway keeps of this client, as lines of JSON: for a link that saves it. */
   get exportAddress() { return `${this.address}/v1/clients/self/export` }
 
   /** Deletes all that the gateway keeps of this client, which must pair anew to come back. */
