@@ -9,8 +9,8 @@ final class LingeringClose {
   /// any; a client that goes on sending has some such times.
   private static let bytesMax = 16 << 20
   private static let bytesPerTurnMax = 256 << 10
-  private static let time: Duration = .seconds(2)
-  private static let timesMax = 5
+  private static let time: Duration = .seconds(5)
+  private static let timesMax = 6
 
   private let transport: Transport
   private let reactor: Reactor
