@@ -32,7 +32,7 @@ def until(done, otherwise, seconds=PATIENCE_SECONDS):
 
 
 def free_port():
-    """Free for TCP and UDP at all addresses, and none that the system gives to whoever connects meanwhile."""
+    """A port free for TCP and UDP at all addresses, outside the range of ephemeral ports."""
     while True:
         port = random.randrange(20000, 32768)
         with socket.socket() as stream, socket.socket(type=socket.SOCK_DGRAM) as datagrams:
@@ -85,7 +85,7 @@ class Gateway:
             self.through + command, stdout=subprocess.PIPE, stderr=self.log, env=environment, text=True, start_new_session=True)
 
     def wait_for_code(self):
-        # Ends a program that says nothing, and so the reading below.
+        # A program that prints nothing is killed, which ends the reading below.
         alarm = signal.signal(signal.SIGALRM, lambda *_: self.process.kill())
         signal.alarm(START_SECONDS_MAX)
         for line in self.process.stdout:
@@ -114,7 +114,7 @@ class Gateway:
         """A frozen gateway is like a network that swallows everything."""
         self.process.send_signal(signal.SIGSTOP if frozen else signal.SIGCONT)
 
-    # As a program asks
+    # Requests of a program
 
     def ask(self, method, path, body=None, kind="application/json"):
         data = json.dumps(body).encode() if kind == "application/json" and body is not None else body

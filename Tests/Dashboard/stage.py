@@ -155,7 +155,7 @@ class Stage(unittest.TestCase):
         page.locator(".ring").get_by_role("button", name=self.word(page, word)).click()
 
     def meet(self, a, name_a, b, name_b):
-        """The one asks, the other says yes, and both are connected."""
+        """One person invites, the other accepts, and both are connected."""
         self.invite(a, name_b)
         self.answer(b, "Accept")
         for page in (a, b):

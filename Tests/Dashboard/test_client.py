@@ -8,10 +8,10 @@ import threading
 
 from client import CLIENT, GLOBAL_WEBSOCKET, WEBSOCKET, ClientStage, filled_in
 
-# As if it were Node before 22, whichever it is.
+# An environment as of Node before 22, in any version.
 WITHOUT = "delete globalThis.WebSocket\n"
 
-# Follows a path twice, and says what each of the two was told of the number of things there.
+# Two followers of one path, and the numbers of items that each was given.
 TWO_FOLLOWERS = """async (gateway, path, make) => {
   const told = { first: [], second: [], listener: [], late: [] }
   const heard = (condition) => new Promise((resolve) => {
@@ -54,7 +54,7 @@ def example():
 
 
 class Refuser:
-    """A server that gives each connection the same answer and closes it; where that is none, it says nothing at all."""
+    """A server that gives each connection the same answer and closes it, or never answers."""
 
     def __init__(self, answer):
         self.answer = answer

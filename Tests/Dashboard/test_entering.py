@@ -114,7 +114,7 @@ class Entering(Stage):
         page.reload()
         expect(page.locator(".state")).to_have_text("Online")
         expect(page.locator(".you strong")).to_have_text("Ada")
-        # All is asked for that a page asks for as it comes.
+        # All requests of a page that opens have been made.
         page.wait_for_load_state("networkidle")
         self.assertEqual(["Ada", "Stage"], sorted(self.names_of(page)))
 

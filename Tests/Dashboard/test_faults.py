@@ -63,7 +63,7 @@ class Faults(Stage):
         ada = self.enter(self.gateways[0], "Ada")
         ben = self.enter(self.gateways[1], "Ben")
         self.meet(ada, "Ada", ben, "Ben")
-        # The gateway hears the first and the page does not hear of that; it hears no other.
+        # The gateway receives the first request, whose answer the page does not get, and no other.
         heard = []
 
         def lose(route):

@@ -80,7 +80,7 @@ class ThreeHosts(Stage):
 
 
 class Program:
-    """The command line on a host, which tells an object a line."""
+    """The command line on a host, which prints a JSON object a line."""
 
     def __init__(self, host, arguments):
         self.process = subprocess.Popen(

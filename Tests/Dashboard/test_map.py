@@ -37,7 +37,7 @@ class Model(unittest.TestCase):
         self.assertTrue(hub["isHub"])
         self.assertEqual(("bluetooth", 12, True, False, True), tuple(
             other[name] for name in ("medium", "roundTrip", "isConnected", "isSuspended", "isLit")))
-        # The gateway tells neither medium nor round trip of this person.
+        # The gateway knows neither medium nor round trip of this person.
         self.assertEqual((None, None, False, False), tuple(cara[name] for name in ("medium", "roundTrip", "isConnected", "isLit")))
 
     def test_places_are_inside_and_apart_and_who_has_none_is_counted(self):

@@ -74,7 +74,7 @@ class Meeting(Stage):
         expect(ben.locator(".ring .quote")).to_have_text("By hand")
         self.assertEqual(2, rings())
 
-        # Whoever is blocked is not heard at all, until that is taken back.
+        # A blocked peer's invitations do not appear until it is unblocked.
         ben.locator(".ring").get_by_role("button", name="Block").click()
         expect(ben.locator(".ring")).to_have_count(0)
         self.turn(ben, "Nearby")

@@ -34,7 +34,7 @@ class OwnData(Stage):
         ada.get_by_role("button", name="Delete and leave").click()
         expect(ada.get_by_label("Pairing code")).to_be_visible()
         self.assertNotEqual("Ada", ada.get_by_label("Your name").input_value())
-        # The page hears that it is out before the answer that takes its cookie.
+        # The page learns that it is signed out before the answer that takes its cookie.
         until(lambda: ada.context.cookies() == [], "the cookie is still there")
         expect(ben.locator(".roomhead")).to_contain_text("No one is connected")
         expect(self.message(ben, "Something to keep")).to_be_visible()

@@ -4,7 +4,7 @@ import re
 
 from stage import PHONE, Stage, expect
 
-# As a program of the page's own client asks.
+# A request as a program of the page's own client makes it.
 ASK = """async ([method, path, body]) => {
   const { Vicinity } = await import('/vicinity.js')
   const kept = JSON.parse(localStorage.vicinity)

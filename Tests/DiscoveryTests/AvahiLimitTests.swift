@@ -165,8 +165,8 @@ import Wire
       await left.act { $0.browse(for: Tests.type) }
       _ = try await left.sees("there")
       try await lab.hosts[1].run("avahi-set-host-name", "other")
-      // The daemon says goodbye for the record of the old name, which stands for another second, and asks for three
-      // quarters of one and more whether another has the new name: the new announcement then mostly comes in time.
+      // The daemon sends a goodbye for the record of the old name, which lasts another second, and probes for the new
+      // name for three quarters of one and more: the new announcement then mostly comes in time.
       try await left.hears("the record under the new name") {
         switch $0 {
         case .changed(_, let record), .appeared(_, let record): record.hostName == "other.local" ? () : nil

@@ -27,7 +27,7 @@ import Wire
     #expect(simulator.connected == "")
     try simulator.accept()
     network.run()
-    // 5. The phone is told of the session, 6. and so is the simulator.
+    // 5. The phone gets an event for its session, 6. and so does the simulator.
     #expect(phone.take() == ["invitation ended: none", "P: S connecting", "P: S connected"])
     #expect(simulator.take() == ["invitation ended: none", "S: P connecting", "S: P connected"])
     // 7. The simulator finds the phone, and invites it though they are connected.

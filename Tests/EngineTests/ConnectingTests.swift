@@ -115,14 +115,14 @@ import Wire
     let id = try a.connect(to: b)
     network.run(.seconds(1))
     let other = try b.connect(to: a)
-    // Up to the moment at which one of the two has answered, and the other has not heard it.
+    // The network runs until one of the two has answered, and the answer is still under way.
     while a.engine.promised.isEmpty, b.engine.promised.isEmpty { network.run(.milliseconds(1)) }
     let (answering, asking) = b.engine.promised.isEmpty ? (a, b) : (b, a)
     answering.engine.cancel(answering === a ? id : other, at: network.now)
     network.run()
     #expect(answering.take() == ["invitation ended: cancelled", "A: b notConnected cancelled"])
     network.run(.seconds(60))
-    // It has heard first that it was accepted.
+    // The acceptance arrives first.
     let (me, it) = (asking.name.uppercased(), answering.name.uppercased())
     #expect(
       asking.take() == ["invitation ended: none", "\(me): \(it) connecting", "\(me): \(it) notConnected cancelled"])

@@ -106,7 +106,7 @@ import Wire
   func lateDatagramAfterAnnouncement(isAlone: Bool) throws {
     let (a, b, c) = (try network.testPeer("a"), try network.testPeer("b"), try network.testPeer("c"))
     let d = try network.testPeer("d", on: c.host)
-    // Nobody introduces D to A's host, where it asks in vain until rosters are compared.
+    // Nobody introduces D to A's host, which refuses D until rosters are compared.
     network.walls = [["a", "c"]]
     try network.connect(b, a)
     try network.connect(b, c)
@@ -217,7 +217,7 @@ import Wire
     try c.invite(d)
     network.run(.milliseconds(100))
     try d.accept()
-    // It is introduced to all before they learn that it has left, which only C's host is told.
+    // Its introduction reaches all members before the news that it has left, which only C's host has.
     network.run(.milliseconds(10))
     d.leave()
     network.run(.seconds(1))

@@ -60,7 +60,7 @@ final class TestNetwork {
   var latency = Duration.zero
   var windowBytes = 256 << 10
   var datagramBytesMax = 1_200
-  /// Whether the first host hears the second's advertisements.
+  /// Whether the first host receives the second's advertisements.
   var hears: (Host, Host) -> Bool = { _, _ in true }
   /// Whether datagrams are late, until they are let go.
   var holdsDatagrams = false
@@ -71,9 +71,9 @@ final class TestNetwork {
   var filter: ((FrameType, Host, Host) -> Bool)?
   /// Whether a probe, or its answer, is lost.
   var losesProbe: () -> Bool = { false }
-  /// Pairs of hosts that cannot reach each other; neither is told.
+  /// Pairs of hosts that cannot reach each other; their engines get no event of it.
   var walls: Set<Set<String>> = []
-  /// Media that carry nothing, which nobody is told; and the latency of those that have one of their own.
+  /// Media that carry nothing, without an event; and the latency of media that have one of their own.
   var down: Set<MediumID> = []
   var latencies: [MediumID: Duration] = [:]
 
@@ -97,7 +97,7 @@ final class TestNetwork {
   func call(_ id: some Identifier, _ name: String) { names[id.text] = name }
   func name(_ id: some Identifier) -> String { names[id.text] ?? String(id.text.prefix(6)) }
 
-  /// A power cut, which nobody is told of.
+  /// A power cut, of which no other host gets an event.
   func powerOff(_ host: Host) { hosts.removeAll { $0 === host } }
 
   /// The process ends: its sockets close, and its advertisements are withdrawn.

@@ -3,7 +3,7 @@ import Wire
 
 @testable import Engine
 
-/// A test program for streams and resources: it reads and stores at once, unless it is told not to.
+/// A test program for streams and resources: it reads and stores at once, unless a test says otherwise.
 struct TestProgram {
   var streams: [StreamID: (name: String, bytes: [UInt8])] = [:]
   /// By name: sent and received bytes.
@@ -145,7 +145,7 @@ extension TestPeer {
     try engine.write(Array(text.utf8), to: stream, at: network.now)
   }
 
-  /// Offers bytes by a name; their size is told or not.
+  /// Offers bytes under a name, with or without their size.
   @discardableResult
   func offer(_ name: String, _ bytes: [UInt8], to other: TestPeer, isSizeKnown: Bool = true) throws -> ResourceID {
     let info = ResourceInfo(name: name, size: isSizeKnown ? UInt64(bytes.count) : nil)

@@ -1,4 +1,4 @@
-"""Somebody who asks a gateway and is not put off, for those who break things beneath it."""
+"""A client of a gateway that retries, for tests that break things beneath it."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ from gateway import PATIENCE_SECONDS, Gateway, until  # noqa: E402, F401
 
 
 class Client:
-    """Somebody with a token, who asks until there is an answer."""
+    """A client with a token, which retries until there is an answer."""
 
     def __init__(self, gateway, token):
         self.gateway, self.token, self.line = gateway, token, None

@@ -179,7 +179,7 @@ class Follower:
         self.run.told += 1
 
     def begin(self, since, said):
-        """With all that there is; whoever was there before is told what is missing."""
+        """Takes all items; a subscriber with a position also gets the number of missed changes."""
         if since and not self.side.forgets:
             self.fault(f"the position {since} was not known any more: it is {said['position']}")
         elif since:
@@ -197,7 +197,7 @@ class Follower:
             self.fault(f"came back to {said['position']} from {since}, and was told to have missed {said.get('missed')}")
         there, oldest = numbers(said["items"]), numbers([{"id": said["oldest"]}])[0]
         if not there:
-            # All of it has made room for what is stored and not told yet.
+            # All messages have been pruned in favour of newer ones, which are stored and not published yet.
             if oldest <= int(end):
                 self.fault(f"was told at {said['position']} of nothing, and that {oldest} is the oldest")
             return self.gaps.append(range(int(last) + 1, int(end) + 1))

@@ -1,4 +1,4 @@
-"""Certificates that a gateway may be told to believe, and identities that it may be given."""
+"""Certificates for a gateway's trust store, and identities for its peers."""
 
 import base64
 import hashlib

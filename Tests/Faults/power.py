@@ -60,7 +60,7 @@ class Power:
     # The cut
 
     def cut(self):
-        """Once the gateway is killed. What it says of itself is told: how much was undone of how much."""
+        """Cuts the power of a gateway that has been killed; returns how much was undone, of how much."""
         records, self.synced = self.read()
         way = self.chance.choice(WAYS)
         writes, names = defaultdict(list), []

@@ -1,4 +1,4 @@
-"""Somebody who makes, changes and deletes whatever a gateway keeps, and knows what of it was acknowledged."""
+"""A client that makes, changes and deletes all kinds of things, and knows which changes were acknowledged."""
 
 import http.client
 import json
@@ -71,7 +71,7 @@ class Registrar:
         self.gone_tokens, self.peers = [], []
         self.number, self.done, self.checks, self.is_over = 1000, 0, 0, threading.Event()
 
-    # How it asks
+    # Requests
 
     def say(self, client, method, path, body=None, good=(200, 201, 204)):
         """The response, or None if the request was refused for a reason."""

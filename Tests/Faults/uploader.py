@@ -1,4 +1,4 @@
-"""Somebody who uploads files in pieces, and asks after a cut how much is there."""
+"""A client that uploads files in parts, and asks for the offset after a cut."""
 
 import hashlib
 import http.client

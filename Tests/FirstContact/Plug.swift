@@ -49,7 +49,7 @@ final class Plug {
     while !outgoing.isEmpty {
       let flags = CInt(MSG_DONTWAIT | MSG_NOSIGNAL)
       let count = outgoing.withUnsafeBytes { Glibc.send(number, $0.baseAddress, $0.count, flags) }
-      // A connection that is gone is told by reading.
+      // A read reports a connection that is gone.
       if count <= 0 { break }
       outgoing = outgoing.dropFirst(count)
     }

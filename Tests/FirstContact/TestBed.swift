@@ -63,7 +63,7 @@ extension Player {
     say("send \(mode) \(Hexadecimal.text(bytes.span.bytes))")
   }
 
-  /// Every message that was told so far, in order.
+  /// Every message that was printed so far, in order.
   func messages(_ mode: String = "reliable") throws -> [[UInt8]] {
     let start = "message \(mode) "
     return try lines.filter { $0.hasPrefix(start) }.map {

@@ -89,7 +89,7 @@ extension EngineFuzz {
 
   private func decide(_ id: ResourceID) {
     if source.u8() < 200 {
-      // It may be told at once what it asks for.
+      // The engine may request or deliver bytes within `accept`.
       stage.program.accepted(id)
       try? stage.engine.accept(id, at: stage.now)
     } else {

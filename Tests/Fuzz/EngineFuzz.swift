@@ -290,7 +290,7 @@ struct StartingState {
   var hasRoster: Bool
   /// Whether streams and resources go on, slowly, between the honest host and the engine.
   var isCalm: Bool
-  /// Whether resources are accepted unasked, and whether the owner deals at once with what it is told of flows.
+  /// Whether resources are accepted automatically, and whether the owner handles reports of flows at once.
   var takesAll: Bool
   var isPrompt: Bool
 

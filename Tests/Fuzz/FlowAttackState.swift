@@ -94,7 +94,7 @@ struct FlowAttackState {
   }
 }
 
-/// Frames of streams and resources, mostly as they should be, and with the lies that the input asks for.
+/// Frames of streams and resources, mostly valid, with faults that the input chooses.
 extension Shaper {
   static func flowFrame(_ source: inout Source, _ attacker: inout AttackerState) -> [UInt8] {
     switch source.u8() % 12 {

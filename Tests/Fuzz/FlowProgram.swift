@@ -26,7 +26,7 @@ final class FlowProgram {
     var isAccepted: Bool
     var told: UInt64
     var stored: UInt64
-    /// Events that were told and not stored.
+    /// Pieces that were reported and not stored.
     var pieces: [(range: Range<UInt64>, isIntact: Bool)] = []
   }
 
@@ -293,7 +293,7 @@ final class FlowProgram {
 
   private var isRestarting = false
 
-  /// The engine has nothing more of streams, and tells anew of resources.
+  /// The engine has lost all streams, and reports resources anew.
   func beginRestart(isFaithful: Bool) {
     (readers, writers, incoming, outgoing, endedStreams) = ([:], [:], [:], [:], [:])
     // Ends that were stored are not reported again.

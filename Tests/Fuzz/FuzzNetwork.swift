@@ -95,7 +95,7 @@ final class FuzzNetwork {
     bytesGiven = 0
   }
 
-  // MARK: What the input asks for
+  // MARK: Steps of the input
 
   func give(_ bytes: [UInt8]) {
     guard !links.isEmpty else { return }

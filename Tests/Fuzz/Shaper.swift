@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// Makes frames that are well formed and well signed, with the numbers that the input asks for.
+/// Makes frames that are well formed and well signed, with numbers from the input.
 enum Shaper {
   static func framed(_ type: UInt8, _ body: [UInt8]) -> [UInt8] {
     var sink = ArraySink()

@@ -69,7 +69,7 @@ struct CatchUpTests {
         Issue.record("it has lost its way")
         break reading
       }
-      // Wherever it stops, it is told the rest or begins anew.
+      // A position from any point resumes with the rest, or the client begins anew.
       if channel.knows(position) {
         var resumed = known
         Self.apply(try #require(channel.changes(after: position)), to: &resumed)

@@ -40,7 +40,7 @@ struct CrowdTests {
             }.map { $0.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) } }
           )
         })
-      // Each is connecting, and then connected, and some are told their inviter in between; not once for each pair.
+      // Each member is connecting, then connected, and some get their inviter in between; not once for each pair.
       #expect(found.0 <= 6 * Self.size, "\(found.0)")
       #expect(found.1.count == Self.size * (Self.size - 1))
       #expect(Set(found.1).count <= 2 * Self.size)

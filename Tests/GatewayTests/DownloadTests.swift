@@ -32,7 +32,7 @@ struct DownloadTests {
       let part = try await ask(tag)
       #expect(part.status == 206 && part.body == Array(Self.bytes[100..<200]) && part["ETag"] == tag)
       #expect(part["Content-Range"] == "bytes 100-199/1000" && part["Content-Length"] == "100")
-      // A weak tag is the same for no bytes, and when it changed is not told.
+      // A weak tag does not allow a range, and there is no Last-Modified.
       for condition in ["\"another\"", "W/\(tag)", "Wed, 21 Oct 2015 07:28:00 GMT", "\(tag), \"another\""] {
         let whole = try await ask(condition)
         #expect(whole.status == 200 && whole.body == Self.bytes && whole["Content-Range"] == nil, "\(condition)")

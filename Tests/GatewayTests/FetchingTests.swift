@@ -41,7 +41,7 @@ struct FetchingTests {
 
     deinit { close(socket) }
 
-    /// A connection stands here as soon as who connects is told that it does.
+    /// The number of connections so far. A connection is in the backlog as soon as its client is connected.
     var connections: Int {
       while true {
         let next = accept(socket, nil, nil)

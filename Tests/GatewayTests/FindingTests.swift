@@ -158,7 +158,7 @@ struct FindingTests {
         #expect(texts.count { $0.hasPrefix(beginning) } == 1, "\(texts)")
       }
       #expect(texts.count == 3)
-      // Each names the peer that it is about, and only who sees that is told.
+      // Each names the peer that it is about, and only clients that see that peer get it.
       #expect(advice.allSatisfy { $0["about"]?.text?.hasPrefix("/v1/peers/") == true }, "\(advice.map(\.line))")
       #expect(advice.last?["about"] == .text("/v1/peers/\(meeting.anna.peer)"))
       #expect(try await bert.get("/v1/events?event=advice").ids == [])

@@ -6,7 +6,7 @@ internal import Testing
 
 @Suite("A gateway whose disk is full", .timeLimit(.minutes(3)), .serialized)
 struct FullDiskTests {
-  /// The one that finds the disk full waits; the others hear of it at once.
+  /// Runs a test while the disk is full: the write that finds it full waits, and later ones fail at once.
   private func whileFull(_ side: TwoClients.SessionClient, _ test: () async throws -> Void) async throws {
     let store = try #require(await side.gateway.running.sessionStore).writer
     let operators = try await side.gateway.client("operator")

@@ -28,7 +28,7 @@ struct HistoryTests {
     let sessionStore = try await SessionStore.open(writer, in: folder, isDurable: true)
     let history = try #require(sessionStore.histories.values.first)
     #expect(history.oldest?.ordinal == 1)
-    // As the writer's thread does it, of whose commit the loop has not heard yet.
+    // The writer's thread prunes, and the loop does not know of the commit yet.
     _ = try await writer.perform { try $0.prune(1, to: 100, bytes: .max, since: .min) }
     let there = try await history.changes(after: 200, through: 231)?.changes.map(\.offset)
     #expect(there == Array(201...231) && history.oldest?.ordinal == 1)

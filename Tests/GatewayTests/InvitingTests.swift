@@ -15,7 +15,7 @@ struct InvitingTests {
     return try await bert.client.make("/v1/invitations", .object(body + more))
   }
 
-  /// Between its beginning and its end as they are told.
+  /// The time between an invitation's beginning and its end, in seconds.
   private func seconds(_ invitation: JSON) throws -> Double {
     func time(_ name: String) throws -> Date {
       try Date(#require(invitation[name]?.text), strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))

@@ -274,7 +274,7 @@ struct LastingTests {
     }
     #expect(told == Array(1...count) && answers > 1)
 
-    // From there on all of them hear the same.
+    // All subscribers get the same changes from there on.
     _ = try await anna.client.wait(in: "\(anna.path)/members", "state", "connected")
     _ = try await post("live", meeting.bert)
     let put = try await talk.change(of: answer["ok"]?["number"])

@@ -13,7 +13,7 @@ struct LettingInTests {
     return (try await guest.end(of: one), try await host.end(of: two))
   }
 
-  /// Whoever bars somebody has to lift that before it asks for him, and he is not let in whatever he does.
+  /// Expects that a host cannot connect to a peer that it has banned or blocked, and that the peer cannot get in.
   private func expectBarred(_ guest: TwoClients.SessionClient, by host: TwoClients.SessionClient) async throws {
     let data = try await guest.client.get("\(guest.path)/connection-data").json
     let asked = try await host.client.post("\(host.path)/connections", data)

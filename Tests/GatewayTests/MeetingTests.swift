@@ -133,7 +133,7 @@ struct MeetingTests {
       #expect(try await anna.client.ask("POST", channel, [1]).json["delivery"]?["pending"] == 1)
       #expect(try await talk.change(of: number)["put"]?["delivery"]?["pending"] == 1)
       #expect(try await talk.change(of: number)["put"]?["delivery"]?["delivered"] == 1)
-      // Some come too late for one who leaves meanwhile: of each it is told.
+      // Some messages come too late for a member that leaves meanwhile: the sender gets a report of each.
       async let left = bert.client.delete(bert.path)
       var sent: [String] = []
       while sent.count < 1_000 {

@@ -154,7 +154,7 @@ struct PairingTests {
       let events = try await anna.follow("/v1/peers")
       #expect(try await events.next()?.name == "snapshot")
       let position = try #require(try await anna.get("/v1/browsers").json["position"]?.text)
-      // Both that it waits already and that it asks too late are 401.
+      // Requests that wait already, and later ones, are answered 401.
       async let waiting = anna.get("/v1/browsers?wait=60&since=\(position)")
       #expect(try await boss.delete("/v1/clients/\(id)").status == 204)
       #expect(try await talk.closing() == 4403)

@@ -62,7 +62,7 @@ struct ProtectionTests {
       let refused = try await open.post("/v1/pairings", ["code": .text(spoilt)])
       #expect(refused.status == 403 && refused.json["rule"] == "privateConnection")
       #expect(refused.json["detail"]?.text?.contains("use https://\(host):\(gateway.port)") == true)
-      // Whoever has read the code on the way cannot spend it, and whoever has it is told.
+      // A code that crossed the network in plain text is void, and the answer says so.
       #expect(refused.json["detail"]?.text?.contains("it is void now") == true)
       let safe = try await gateway.safe(open)
       #expect(try await safe.post("/v1/pairings", ["code": .text(spoilt)]).json["rule"] == "pairingCode")

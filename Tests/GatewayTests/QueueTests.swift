@@ -46,7 +46,7 @@ struct QueueTests {
         #expect(taken.count == number - 1 && taken.count >= 4)
         #expect(try await count(anna) == taken.count, "what is refused is not there")
       }
-      // As it is told: again after a while.
+      // The request is repeated while the answer is 429.
       var answer: Answer
       repeat { answer = try await post(number) } while answer.status == 429
       #expect(answer.status == 201, "\(answer.text.prefix(300))")
@@ -118,7 +118,7 @@ struct QueueTests {
       let anew = try await back.ask(["id": 1, "subscribe": ["channel": channel, "since": .text("\(epoch).\(told)")]])[
         "ok"]
       _ = try await bert.client.wait(in: "\(bert.path)/messages?limit=1000") { _ in true }
-      // More than a mebibyte of changes is not kept: it is all of it that is told.
+      // Changes beyond a mebibyte are not kept: the whole list is sent.
       #expect(anew?["recovered"] == false && told < Int64(count))
       let items = anew?["items"]?.list?.count ?? 0
       #expect(items <= count && Int64(items) > told)

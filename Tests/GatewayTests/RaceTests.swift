@@ -206,7 +206,7 @@ struct RaceTests {
     await later.close()
   }
 
-  /// Anna asks for a comparison and deletes it before its code comes: her gateway reads no socket until it is released.
+  /// Anna begins a comparison and deletes it before its code comes: her gateway reads no socket until it is released.
   private func deleteStartingComparison(_ sabotage: GatewaySabotage) async throws -> TwoClients {
     let meeting = try await TwoClients.begin { $0.sabotage = sabotage }
     let (anna, bert) = (meeting.anna, meeting.bert)

@@ -108,7 +108,7 @@ struct SnapshotTests {
     let stream = EventStream(collection, Listing(), viewer)
     let start = read(stream, atMost: 100_000)
     #expect(start.text.contains("event: snapshot\nid: abc.300\n") && start.text.contains(#""id":"m64""#))
-    // Neither is told.
+    // Neither change is sent.
     if isPruned { collection.forget(before: 200) } else { put(301...499, in: collection) }
     let rest = read(stream)
     #expect(rest.hasEnded && !rest.text.contains("\n") && !rest.text.contains(#""id":"m200""#))

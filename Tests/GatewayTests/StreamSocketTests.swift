@@ -81,7 +81,7 @@ struct StreamSocketTests {
         for _ in 0..<(total / piece.count) { try await writer.say(piece) }
         try await writer.goodbye(1000)
       }()
-      // It says nothing for as long as the other one takes.
+      // The first stream stays silent while another is used.
       let (other, another) = (try await open(anna, quick.from), try await open(bert, quick.to))
       for number in 0..<200 {
         try await other.say([UInt8(number)])

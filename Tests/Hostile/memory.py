@@ -103,7 +103,7 @@ class WebSocket:
 
 
 class Line:
-    """A connection whose own side keeps little, and which reads only when it is told to."""
+    """A connection with a small receive buffer, which reads only when a test says so."""
 
     def __init__(self, run, number=0):
         self.line = socket.socket()

@@ -1,4 +1,4 @@
-// Node's reader of HTTP, at the port that is told: it reads each request to its end, and answers 200.
+// Node's HTTP parser, at the port of its argument: it reads each request to its end, and answers 200.
 import { createServer } from "node:http";
 
 const server = createServer((request, response) => {

@@ -47,7 +47,7 @@ struct ClientPeer {
     return id
   }
 
-  /// Finds another client's peer, which accepts whoever invites it, and is connected with it.
+  /// Finds another client's peer, which accepts every invitation, and connects with it.
   func join(_ other: ClientPeer, _ type: String) async throws {
     let found = try await browse(type)
     try await gate.wait(in: found, "\(other.peer) is found") { $0["id"] == .text(other.peer) }

@@ -84,7 +84,7 @@ extension LabTests {
       try await visitor.program.event("progress", within: .seconds(20)) { ($0.number("bytes") ?? 0) > Double(bytes) }
     }
 
-    /// Each side is told once; who sends has done what it was started for.
+    /// Waits until the transfer has ended once at each side; the sender's program then exits.
     private func arrives(at receiver: VicinityPeer, from sender: VicinityPeer) async throws {
       for visitor in [receiver, sender] {
         let end = try await visitor.program.event("resourceEnded", within: .seconds(60))

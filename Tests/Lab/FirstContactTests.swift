@@ -3,7 +3,7 @@ import Testing
 @testable import lab_rig
 
 extension LabTests {
-  /// Engines of two hosts, and the cable between them. They are told of each other by hand.
+  /// Engines of two hosts, and the cable between them. Addresses are exchanged by hand.
   @Suite @Laboratory
   struct FirstContactTests {
     @Test func `P-MSG-3 Messages cross a cable that loses a tenth of all packets, once and in order`() async throws {

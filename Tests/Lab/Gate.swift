@@ -2,7 +2,7 @@ import FoundationEssentials
 
 @testable import lab_rig
 
-/// A gateway on a host, and an operator there who asks it with `curl`.
+/// A gateway on a host, and an operator there who uses `curl`.
 @Laboratory
 struct Gate {
   private static let place = "http://127.0.0.1:7777"
@@ -117,7 +117,7 @@ struct Following {
     return item
   }
 
-  /// All items that were told so far.
+  /// All items that were received so far.
   var items: [JSON] { program.lines.filter { $0.kind == .output }.flatMap { Self.items(in: $0.text) } }
 
   private static func items(in line: String) -> [JSON] {

@@ -39,7 +39,7 @@ struct GateSocket {
     if answer["ok"] == nil { throw LabError("\(channel) is not followed: \(answer)") }
   }
 
-  /// All items that were told as changes, of whatever channel.
+  /// All items that were received as changes, on any channel.
   var puts: [JSON] {
     program.lines.filter { $0.kind == .output }.compactMap { try? JSON($0.text)["put"] }
   }

@@ -96,7 +96,7 @@ extension LabTests {
         }
         #expect(try await a.asks("GET", "/v1/invitations?peer=\(other.peer)")["items"] == [])
 
-        // Nobody was told twice, of itself or of another type.
+        // Each event came once, and none about the own peer or another type.
         let told = ["found": [sam, other, named], "lost": [other]]
         for (word, peers) in told {
           let subjects = try await b.subjects(of: word).filter { $0.hasPrefix(found) }

@@ -72,7 +72,7 @@ extension LabTests {
         let whole = try await puppet.program.event("streamEnded", within: .seconds(10)) { $0["stream"] == "still" }
         #expect([whole["reason"], whole["bytes"], whole["fault"]] == ["none", "\(large)", "-1"])
 
-        // Whichever end gives one up, the other is told.
+        // Each end learns of the stream's end if the other gives it up.
         let dropped = try await anna.stream("dropped", to: puppet.peer)
         try await puppet.program.event("stream") { $0["stream"] == "dropped" }
         try await puppet.does("drop dropped")
@@ -87,7 +87,7 @@ extension LabTests {
       }
     }
 
-    /// The bytes by which `lab-peer` tells whether a stream comes as it was written.
+    /// The bytes by which `lab-peer` checks whether a stream arrives as it was written.
     private static let writingPattern = """
       import sys
       period = bytes(i * 0x9e3779b1 >> 13 & 0xff for i in range(65521))
@@ -206,7 +206,7 @@ extension ClientPeer {
 
   fileprivate func resource(_ name: String, _ state: JSON) async throws -> JSON {
     try await gate.wait(in: "\(session)/resources", "that '\(name)' is \(state)", within: .seconds(20)) {
-      // The hash of a whole file is told a moment after it is whole.
+      // The hash of a file is reported a moment after the file is complete.
       $0["name"] == .text(name) && $0["state"] == state && (state != "complete" || $0["sha256"] != nil)
     }
   }

@@ -147,7 +147,7 @@ extension LabTests {
         try await puppet.does("send s reliable all from-the-program")
         for peer in [anna, bert] { try await peer.hears("from-the-program") }
 
-        // Unreliable ones: what may be lost is said more than once, and is heard by whoever listens by then.
+        // Unreliable messages may be lost: they are sent more than once, and reach those that listen by then.
         let heard = try [anna, bert].map { try $0.gate.follows("\($0.session)/datagrams") }
         for one in heard { _ = try await one.program.line("that it is followed") { $0.hasPrefix("data: ") } }
         for _ in 0..<3 {
@@ -251,7 +251,7 @@ extension LabTests {
         #expect(puppet.messages == ["in-the-second"])
         #expect(try await anna.messages(from: puppet.peer) == [])
 
-        // Each pair was connected once, whoever invited whom.
+        // Each pair was connected once, in whichever direction the invitations went.
         for peer in [anna, bert] {
           #expect(try await peer.subjects(of: "connected").count == 2)
           #expect(try await peer.subjects(of: "notConnected") == [])

@@ -23,7 +23,7 @@ extension LabTests {
         let accept: [String: JSON] = ["invitations": "accept", "session": .text(strict.sessionID)]
         try await strict.advertise("gate-strict", accept)
 
-        // A gateway and another; the program and a gateway, whoever invites.
+        // Two gateways, and the program with a gateway, in both directions.
         for peer in [strict, fitting] {
           let found = try await peer.browse("gate-open")
           try await b.wait(in: found, "\(open.peer) is found") { $0["id"] == .text(open.peer) }

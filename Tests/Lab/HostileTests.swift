@@ -57,7 +57,7 @@ extension LabTests {
       return (a, b)
     }
 
-    /// Line by line, each heard before the next is said, until the other program says that it is done.
+    /// Exchanges messages one by one, each received before the next is sent, until the other program prints its end.
     private func talk(_ a: VicinityPeer, _ b: VicinityPeer, until other: Program, says end: String) async throws {
       var count = 0
       repeat {

@@ -49,7 +49,7 @@ extension LabTests {
         let browser = try await rig.hosts[1].visit("browse", "id-again")
         let first = try await rig.hosts[0].visit("advertise", "id-again", name: "Ann")
         try await browser.finds(first)
-        // Its daemon says goodbye for it, and who hears that shows it for another second.
+        // Its daemon sends a goodbye, after which other daemons keep the record for a second.
         try await first.program.end()
         try await browser.program.event("lost")
         let second = try await rig.hosts[0].visit("advertise", "id-again", name: "Ann")

@@ -83,7 +83,7 @@ extension LabTests {
 }
 
 extension ScriptedPeer {
-  /// Returns once the other was told.
+  /// Returns once the other side has the stream.
   fileprivate func opens(_ stream: String, to other: ScriptedPeer) async throws {
     try program.say("open \(stream) s \(other.peer)")
     try await other.program.event("stream") { $0["stream"] == stream }

@@ -10,7 +10,7 @@ struct VicinityPeer {
   let peer: String
   let name: String
 
-  /// The connections that were told and not taken back.
+  /// The peers that are connected by the events so far.
   var connected: Set<String> {
     program.events.reduce(into: []) { connected, event in
       guard let peer = event["peer"] else { return }

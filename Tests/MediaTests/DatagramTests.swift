@@ -124,7 +124,7 @@ import Wire
     guest.came = { crossing.stop() }
     crossing.run {
       do { try ferry.move() } catch { Issue.record(error) }
-      // It is lost until the guest has been heard from its new address.
+      // Datagrams are lost until one from the guest has arrived from its new address.
       func sendOn() {
         host.send([7])
         crossing.rig.reactor.schedule(after: .milliseconds(5), sendOn)

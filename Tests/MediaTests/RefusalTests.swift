@@ -116,7 +116,7 @@ import Testing
     let ends = try endOfDialling {
       Foreigner.agree($0)
       Foreigner.show("Ed25519", $0)
-      // This one asks for a certificate that an authority has signed.
+      // This server requires a certificate that an authority has signed.
       SSL_CTX_set_verify($0, SSL_VERIFY_PEER, nil)
     }
     guard case .refused(.byTheOtherSide(let alert)) = ends.first else {

@@ -46,7 +46,7 @@ import Wire
     for end in [host, guest] {
       end.closed = {
         guard host.ends.count + guest.ends.count == 2 else { return }
-        // Later, so that a second word would be heard.
+        // The delay would reveal a second report.
         rig.reactor.schedule(after: .milliseconds(20)) { rig.reactor.stop() }
       }
     }

@@ -31,7 +31,7 @@ import Wire
       for end in [host, guest] {
         end.hasReceived = { if isWhole { rig.reactor.stop() } }
         end.closed = {
-          // The other one may still be told, and receives no more bytes.
+          // The other link may still report its end, and receives no more bytes.
           if host.ends.count + guest.ends.count == 2 || guest.ends.count == 1 && host.remoteKeys.isEmpty {
             rig.reactor.stop()
           }

@@ -108,7 +108,7 @@ final class Line {
     guard let number = socket?.number, let registration else { return }
     while !waiting.isEmpty {
       let count = waiting.withUnsafeBytes { Glibc.send(number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
-      // Reading tells of a connection that is gone.
+      // A read reports a connection that is gone.
       if count <= 0 { break }
       waiting.removeFirst(count)
     }

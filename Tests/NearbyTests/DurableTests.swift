@@ -222,7 +222,7 @@ final class DurableHost {
   private var here: (host: Nearby.Host, peer: Peer, session: Session)?
   /// The ID of its last session.
   private var id: EndpointID?
-  /// The same each time: where both have moved before they met again, nobody here tells one the other's address.
+  /// The port, the same each time: two hosts that had both moved would not find each other's new address here.
   private var port: UInt16 = 0
 
   init(_ name: String) {

@@ -3,7 +3,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct ShrinkerTests {
-  /// Fails whenever host 2 crashes after host 1 was told to send.
+  /// Fails whenever host 2 crashes after a send of host 1.
   private static func artificial(_ plan: Plan) -> Outcome {
     var outcome = Outcome(
       seed: plan.seed, scenario: plan.scenario, violation: nil, tally: Tally(), digest: 0, transcript: [])

@@ -8,8 +8,8 @@ import Testing
 
 /// Requests that wait in a socket which outlives the gateway, as systemd's does, are answered by the one that comes.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct ActivationTests {
-  /// Holds the socket as systemd would, starts gateways with it, one after another, and asks all the while. What it prints
-  /// is how many requests were answered and what became of the others.
+  /// Holds the socket as systemd would, starts gateways with it, one after another, and sends requests all the while.
+  /// It prints how many requests were answered and the failures of the others.
   private static let rig = """
     import json, os, signal, socket, subprocess, sys, threading
     folder, starts, program = sys.argv[1], int(sys.argv[2]), sys.argv[3:]

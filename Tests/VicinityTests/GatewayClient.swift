@@ -6,7 +6,7 @@ import Testing
 
 @testable import vicinity
 
-/// A gateway in a process of its own, and a client of it that asks by curl.
+/// A gateway in a process of its own, and a client of it that uses curl.
 final class GatewayClient {
   struct Refused: Error, CustomStringConvertible {
     let description: String

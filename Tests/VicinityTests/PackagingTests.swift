@@ -26,8 +26,8 @@ import Testing
     #expect(try Self.text("docs/operations.md").contains("\(exposure.1), \(exposure.2)"), "\(exposure.0)")
   }
 
-  /// Becomes a program that is ended by the kernel where it asks for a system call that the unit does not allow: as systemd
-  /// has it, but that what is refused cannot be overlooked.
+  /// Becomes a program that the kernel kills at a system call that the unit does not allow: the same filter as
+  /// systemd's, but a refusal cannot be overlooked.
   private static let filter = """
     import ctypes, os, re, shutil, struct, subprocess, sys
     unit, folder, program = sys.argv[1], sys.argv[2], sys.argv[3:]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nearby
 
-/// The numbers of a gateway, as they come to whoever looks after it.
+/// The metrics of a gateway, as Prometheus scrapes them.
 @Suite(.timeLimit(.minutes(2))) struct PrometheusTests {
   @Test("Prometheus, told what docs/operations.md says, reads each number, and answers with what the gateway says")
   func scraped() throws {
@@ -60,7 +60,7 @@ import Testing
     #expect(try gateway.ended() == 0)
   }
 
-  /// The block of the page that Prometheus is told.
+  /// The configuration for Prometheus on the page.
   private static func configuration() throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -91,7 +91,7 @@ import Testing
     return texts.isEmpty ? name : "\(name){\(texts.joined(separator: ","))}"
   }
 
-  /// Somebody who asks Prometheus.
+  /// A client of Prometheus.
   private struct Reader {
     let address: String
 

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct SessionTests {
   private static let folder = "/tmp"
 
-  /// A program that others reach at the port that it tells.
+  /// A program that others reach at the port in its first event.
   private func start(
     _ arguments: [String], named name: String, _ ways: Program.Ways = .pipes, in folder: String = folder,
     at ports: [Int] = []

@@ -94,7 +94,7 @@ import Web
     let messages = (0..<2).map { Self.message($0, bytes: 300) }
     try rig.onHandler { handler in
       messages[0].withUnsafeBytes { handler.ring.publish($0) }
-      // By then the first have heard of the first.
+      // The first sockets have already been offered the first message.
       handler.after(.zero) { messages[1].withUnsafeBytes { handler.ring.publish($0) } }
     }
     for client in clients { for message in messages { #expect(try client.receive()?.payload == message) } }

@@ -168,7 +168,7 @@ import Testing
       }
       let whole = Self.read(bytes, sizes: [bytes.count])
       #expect(Self.read(bytes, sizes: [1, 5, 2]) == whole, "\(bytes)")
-      // Whatever came, what the library hears is its own language: lines and content.
+      // Any input reaches the library as valid HTTP: lines and content.
       #expect(!whole.library.contains("BROKEN"), "\(bytes)")
     }
   }

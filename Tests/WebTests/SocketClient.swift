@@ -1,6 +1,6 @@
 import Testing
 
-/// A WebSocket's client that says whatever it is told to, right or wrong.
+/// A WebSocket client that sends any frame, valid or not.
 final class SocketClient {
   struct Frame: Equatable, CustomStringConvertible {
     var isLast = true
@@ -42,7 +42,7 @@ final class SocketClient {
       + "Sec-WebSocket-Key: \(key)\r\n\(headers)\r\n"
   }
 
-  /// A client's frame; what is not told is as it should be.
+  /// A client's frame, valid but for the arguments that are given.
   static func bytes(
     _ opcode: UInt8, _ payload: [UInt8] = [], isLast: Bool = true, reserved: UInt8 = 0, isMasked: Bool = true,
     mask: [UInt8] = [1, 2, 3, 250], length: [UInt8]? = nil

@@ -120,7 +120,7 @@ final class TestHandler: WebHandler {
   }
 }
 
-/// Counts a body and holds it back as it is told.
+/// Counts a body, and holds it back as its appetite says.
 final class Sink: BodySink {
   private(set) var count = 0
   private(set) var sum: UInt64 = 0

@@ -41,7 +41,7 @@ actor Console {
     let (key, peerKey) = (SigningKey(), SigningKey())
     guard let place = SocketAddress(place, port: 0) else { throw Misuse("'\(place)' is no address to listen at") }
     let host = try Host(on: reactor, key: key, peerKeys: [peerKey]) { [unowned self] output, payload in
-      // Host and console live on one loop, and the host keeps nothing of what it tells: it stays on its thread.
+      // Host and console live on one loop, and the host keeps nothing of the output: it stays on its thread.
       nonisolated(unsafe) let output = output
       assumeIsolated { $0.told(output, payload) }
     }
@@ -143,7 +143,7 @@ actor Console {
     }
   }
 
-  // MARK: What is told
+  // MARK: Outputs
 
   private func told(_ output: Output, _ payload: RawSpan) {
     if case .invitation(let id, _, _, _, _, _, _) = output { invitation = id }
@@ -156,7 +156,7 @@ actor Console {
     case .lost(_, _, let peer): "lost \(peer)"
     case .invitation(_, let from, _, _, _, let context, _): "invited \(from) \(Hexadecimal.text(context.span.bytes))"
     case .invitationEnded(_, let reason): "invitationEnded \(reason)"
-    // A program with one peer hears of as many at a time as its session meets.
+    // The output for a program with one peer names as many members at a time as its session meets.
     case .members(let members, .connecting, _): lines(members) { "connecting \($0)" }
     case .members(let members, .connected, _): lines(members) { "connected \($0)" }
     case .members(let members, .notConnected(let reason), _): lines(members) { "notConnected \($0) \(reason)" }
@@ -180,7 +180,7 @@ actor Console {
     while !bytes.isEmpty {
       // It waits for its reader, who has nothing else to read it for.
       let count = bytes.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-      // Nobody listens any more, as reading tells too.
+      // A reader that is gone is reported by reading, too.
       guard count > 0 else { return }
       bytes = bytes.dropFirst(count)
     }

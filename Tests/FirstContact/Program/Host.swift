@@ -3,7 +3,7 @@ internal import Media
 internal import Reactor
 internal import Wire
 
-/// One host on one loop: does what its engine wants of the network and of the clock, and passes on what it tells.
+/// One host on one loop: carries out its engine's network and timer outputs, and passes on its events.
 ///
 /// Invariant: the engine is called through `call` alone. That is one mutation, and all that comes of it, before
 /// anything else.
@@ -19,7 +19,7 @@ actor Host {
   private var isDraining = false
   private var isStopping = false
 
-  /// Tells, on the loop, what the peers' own programs are to hear; what is told must not call back before it returns.
+  /// Delivers events for the peers' own programs to `tell`, on the loop; `tell` must not call back before it returns.
   init(
     on reactor: Reactor, key: SigningKey, peerKeys: [SigningKey],
     tell: @escaping @Sendable (Output, _ payload: RawSpan) -> Void

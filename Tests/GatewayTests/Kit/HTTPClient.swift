@@ -25,7 +25,7 @@ struct Answer: Sendable {
   var ids: [String] { (json["items"]?.list ?? []).compactMap { $0["id"]?.text } }
 }
 
-/// Somebody who asks a gateway over HTTP, and holds each answer against the contract.
+/// An HTTP client of a gateway that checks each response against the contract.
 struct HTTPClient: Sendable {
   let port: UInt16
   var token: String?

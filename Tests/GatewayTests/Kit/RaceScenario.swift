@@ -127,7 +127,7 @@ final class RaceScenario: @unchecked Sendable {
       try check()
       if violation == nil { try cleanUp() }
     } catch let error as SteppedGateway.Stuck {
-      // A hang is told with its seed, as whatever breaks a rule.
+      // A hang is reported with its seed, as a violation is.
       throw SteppedGateway.Stuck(description: "seed \(seed) hangs: \(error)\n\(trace.lines.joined(separator: "\n"))")
     }
     return violation
@@ -288,7 +288,7 @@ final class RaceScenario: @unchecked Sendable {
   }
 }
 
-/// One connection, and what it asks one after the other.
+/// One connection, and its requests one after the other.
 private final class RacingClient: SteppedClient {
   private let number: Int
   private var plan: ArraySlice<RaceScenario.Deed>
@@ -374,7 +374,7 @@ private final class RacingClient: SteppedClient {
     }
   }
 
-  /// The first of two parts, at the end of what is there; its length is told or not.
+  /// Sends the first of two parts at the end of the content, with or without its length.
   private func append(to path: String, _ core: Core, _ trace: SteppedGateway.Trace) throws {
     asked = "PATCH \(scenario.name(of: path))'s content"
     trace.lines.append("client \(number): \(asked)")

@@ -1,8 +1,8 @@
 internal import Notation
 internal import Testing
 
-/// Clients of three gateways, each with a peer and a session of it. Bert's gateway knows where Anna's is, and Anna's where
-/// Cora's is; where Cora is nobody tells Bert.
+/// Clients of three gateways, each with a peer and a session of it. Bert's gateway knows Anna's address, and Anna's
+/// knows Cora's; nothing gives Bert's gateway Cora's address.
 struct ThreeClients {
   let anna: TwoClients.SessionClient
   let bert: TwoClients.SessionClient

@@ -35,7 +35,7 @@ actor CommandRunner {
     }
   }
 
-  /// Something that takes its time, whose end is told; under a name, it can be given up.
+  /// A command that goes on in the background and reports its end; it can be cancelled by name.
   func working(
     _ words: Words, cancelledAs name: String? = nil, _ body: @escaping @Sendable () async throws -> Void
   ) -> Command.Work {
@@ -156,7 +156,7 @@ actor CommandRunner {
       resources[resource.name] = resource
       EventWriter.tell("resource", resource.member, on: session, ["resource": resource.name])
     case .decision, .comparison, .comparisonFailed, .clockStepped, .sending, .deliveryStatus, .adhocEnded:
-      // The command line has words for these, but the last, for which nobody asks.
+      // The command line covers these events, but for the last, which no test needs.
       break
     }
   }

@@ -41,7 +41,7 @@ enum EventWriter {
   }
 }
 
-/// A line that says nothing that this program can do.
+/// The error for a line that is no command.
 struct Misunderstanding: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Nearby
 
-/// A host for tests that need what the command line has no word for: it does what lines on standard input say, one after
-/// another, and tells what comes of it as JSON, an event a line.
+/// A host for tests of what the command line cannot do: it carries out the lines of standard input, one after another,
+/// and prints events as JSON, one a line.
 @main
 enum LabPeer {
   @MainActor

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 struct Event: Sendable {
   let name: String
   let object: [String: JSON]
-  /// When it was told, in nanoseconds on the monotonic clock.
+  /// The time at which it was printed, in nanoseconds on the monotonic clock.
   let time: UInt64
 
   /// Nil where the line is none.

@@ -53,7 +53,7 @@ final class LabHost {
     try await startAvahi()
   }
 
-  /// As when its power goes: no program ends in good order, and nobody hears a goodbye.
+  /// Cuts the power: no program ends in good order, and no goodbye is sent.
   func kill() async throws {
     for cable in cables { try await cable.unplug() }
     cables = []

@@ -21,7 +21,7 @@ actor Laboratory {
 }
 
 extension Laboratory {
-  /// How often is looked for what nobody tells.
+  /// The polling interval for conditions without an event.
   private static let lookInterval = Duration.milliseconds(20)
 
   /// Lets real time pass: a fault that lasts is one that lasts so long.
@@ -32,7 +32,7 @@ extension Laboratory {
     }
   }
 
-  /// Waits until something holds that nobody tells.
+  /// Polls until a condition without an event holds.
   @Laboratory
   static func wait(
     until what: String, within time: Duration, _ holds: @Laboratory () async throws -> Bool

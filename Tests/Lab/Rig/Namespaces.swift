@@ -28,8 +28,8 @@ struct Namespaces: Sendable {
       + kinds.map(\.option) + ["--"] + command
   }
 
-  /// A shell in new namespaces, for which it is the first process: all that is in them ends with it, whatever ends it.
-  /// It does what the script says, tells `up` and its number, and then waits for the end of its input.
+  /// A shell in new namespaces, as their first process: all processes in them end with it. It runs the script, prints
+  /// `up` and its process number, and then waits for the end of its input.
   static func opening(_ kinds: [Kind], isOutermost: Bool, script: String, _ arguments: [String]) -> [String] {
     let whole = """
       set -e

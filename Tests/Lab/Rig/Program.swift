@@ -150,7 +150,7 @@ final class Program {
     return line.event!
   }
 
-  /// Every event told so far, taken or not.
+  /// Every event printed so far, taken or not.
   var events: [Event] { lines.compactMap(\.event) }
 
   @discardableResult
