@@ -8,7 +8,7 @@ const kinds = [
   [/Windows/, 'windows'], [/Linux/, 'linux'],
 ]
 
-/** The model where it is told, or the kind of device; the empty text where it is none of these. */
+/** The model if it is known, or the kind of device; the empty text if it is none of these. */
 export async function deviceName({ userAgent, userAgentData, maxTouchPoints } = navigator) {
   const { model } = await userAgentData?.getHighEntropyValues?.(['model']).catch(() => null) ?? {}
   if (model) return model

@@ -263,7 +263,7 @@ export class Home {
       && one.peer === this.peerID)
   }
 
-  /** Those that nobody has answered in time, the latest of each peer, unless that is here or asks again. */
+  /** The invitations that timed out, the latest of each peer, unless that peer is here or invites again. */
   get missed() {
     const latest = new Map()
     for (const one of this.invitations.items) {
@@ -294,7 +294,7 @@ export class Home {
     this.select(session)
   }
 
-  /** Those who talk in a session stay among themselves: whoever comes in does so in one that nobody has used yet. */
+  /** The room for an inviting peer: one from which it was invited, or an unused one, so that it joins no conversation. */
   #roomFor({ from }) {
     const isAsked = (room) => this.invitations.items.some((one) => one.session === room.id && one.to === from
       && one.direction === 'outgoing' && one.state === 'pending')
@@ -305,7 +305,7 @@ export class Home {
 
   decline(invitation) { return this.gateway.patch(`/v1/invitations/${invitation.id}`, { state: 'declined' }) }
 
-  /** Nothing that peer asks comes through, and it cannot come in, until it is unblocked. */
+  /** A blocked peer's invitations do not appear, and it cannot join, until it is unblocked. */
   async block(peer, isBlocked = true) {
     const session = this.room?.session ?? await this.openSession()
     const others = session.blocked.filter((one) => one !== peer)

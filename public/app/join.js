@@ -97,7 +97,7 @@ export function join({ gateway, about, problem, invited, done, speak }) {
   return { element, update: () => show(error, error.textContent !== '') }
 }
 
-/** The name of the device, until somebody types; whoever does, writes over it. */
+/** The name of the device as a suggestion, until somebody types over it. */
 async function suggest(input) {
   const suggested = await deviceName()
   if (input.value !== '' || suggested === '') return

@@ -3,7 +3,7 @@
 import { h } from './dom.js'
 import { language, languages, t } from './texts.js'
 
-/** `speak` is told the language that was chosen. */
+/** A choice of the language; `speak` is called with each new choice. */
 export function languageChoice(speak) {
   const choice = h('select', { id: 'language', onchange: () => speak(choice.value) },
     Object.entries(languages).map(([tag, name]) => h('option', { value: tag, lang: tag }, name)))

@@ -49,7 +49,7 @@ export function groupsOf(home, lit) {
   return all.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.key < b.key ? -1 : 1))
 }
 
-/** The computer, medium and round trip of a peer, as far as the gateway tells them. */
+/** The computer, medium and round trip of a peer, as far as the gateway reports them. */
 function linkOf({ carriedBy, host = carriedBy, medium, roundTrip }, before = {}) {
   return { host: host ?? before.host, medium: medium ?? before.medium, roundTrip: roundTrip ?? before.roundTrip }
 }

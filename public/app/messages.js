@@ -76,7 +76,7 @@ function said({ damaged, encoding, body, size: bytes }) {
   return encoding === 'base64' ? t('message.binary', { size: size(bytes) }) : body
 }
 
-/** The text, in which addresses are links: they open elsewhere, and tell nothing of this page. */
+/** The text, with links for addresses: they open elsewhere, without a referrer or an opener. */
 function withLinks(text) {
   const parts = []
   let end = 0

@@ -26,7 +26,7 @@ export function ask({ title, text, answers, cancel = t('cancel') }) {
         // The answer that changes nothing is the one under the finger.
         h('button', { value: '', autofocus: true }, cancel),
         answers.map(({ value, name, kind }) => h('button', { value, class: kind }, name)))))
-    // It goes with the page that asks.
+    // The dialog belongs to the page that asks, and is removed with it.
     const page = document.querySelector('.shell') ?? document.body
     page.append(dialog)
     dialog.showModal()

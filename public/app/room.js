@@ -6,11 +6,11 @@ import { Timeline } from './timeline.js'
 import { t } from './texts.js'
 
 const passingMax = 100
-/** The size of the timeline: as many of the latest messages as a gateway tells to a page that is opened. */
+/** The size of the timeline: as many of the latest messages as a gateway sends to a page that is opened. */
 const entriesMax = 10_000
 /** The type of an unreliable message that says that its sender is typing; other programs do not show it. */
 const typingType = 'application/vnd.vicinity.typing'
-/** How often it is told, and how long it holds, in milliseconds. */
+/** The interval between reports of typing, and the time for which one is valid, in milliseconds. */
 const typingInterval = 3000
 const typingTime = 6000
 const happenings = ['connected', 'notConnected', 'undelivered']
@@ -78,7 +78,7 @@ export class Room {
 
   // People
 
-  /** One for each peer: whoever came back is a new member of the same peer. The same array until somebody changes. */
+  /** One entry a peer, which is a new member each time it comes back. The same array until somebody changes. */
   get people() { return this.#peopleNow().list }
 
   standing(peer) { return this.#peopleNow().byPeer.get(peer) }

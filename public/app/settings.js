@@ -19,7 +19,7 @@ export function settings() {
   }
 }
 
-/** The language stays: it says nothing of anybody. */
+/** Deletes all settings but the language, which is not personal. */
 export function forget() {
   const { language } = settings()
   try {
@@ -34,6 +34,6 @@ export function keep(changes) {
   try {
     localStorage.setItem(place, JSON.stringify({ ...settings(), ...changes }))
   } catch {
-    // A browser that stores nothing asks again the next time.
+    // A browser without storage has the defaults again the next time.
   }
 }

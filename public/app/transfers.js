@@ -18,7 +18,7 @@ export class Transfers {
     this.version = 0
   }
 
-  /** The upload of a resource, while it is this page's: its `uploaded` bytes may be ahead of what the gateway tells. */
+  /** The upload of a resource, while it is this page's: its `uploaded` bytes may be ahead of the gateway's report. */
   upload(id) {
     const upload = this.#uploads.get(id)
     return upload?.isOver ? undefined : upload
@@ -79,7 +79,7 @@ export class Transfers {
     this.home.changed()
   }
 
-  /** Takes what the gateway tells of a resource; null if it is not there any more. */
+  /** Takes the gateway's report of a resource; null if the resource is gone. */
   update(id, item) { this.#uploads.get(id)?.[this.#parts.update](item) }
 
   pause({ id }) { this.#uploads.get(id).pause() }

@@ -37,7 +37,7 @@ export class Collection extends Emitter {
   get isComplete() { return this.#channel.isComplete && this.#channel.list.length <= this.#limit }
   get(id) { return this.#channel.items.get(id) }
 
-  /** Its listeners are told nothing more; others of the same path still are. */
+  /** Ends the events to its listeners; others of the same path go on. */
   close() {
     this.#channel.remove(this)
     finish(this)
@@ -56,7 +56,7 @@ export class Channel {
   constructor(path, since, unfollow) {
     this.path = path
     this.#unfollow = unfollow
-    /** Whether items stay; of unreliable messages, each is told once. */
+    /** Whether items stay; unreliable messages are each reported once. */
     this.isKept = !path.endsWith('/datagrams')
     this.items = new Map()
     this.isComplete = true
@@ -75,7 +75,7 @@ export class Channel {
   addFollower(limit = Infinity) {
     const follower = new Collection(this, limit)
     this.#followers.set(follower, limit)
-    // It comes too late for the change that told the others what is there.
+    // A follower that joins later gets the items that earlier ones got with a change.
     if (this.state !== 'waiting') {
       queueMicrotask(() => {
         for (const item of follower.items) this.#tell(follower, 'put', { item })
@@ -88,7 +88,7 @@ export class Channel {
   /** Whether items are not kept here that a follower with this limit shows. */
   lacks(limit = Infinity) { return !this.isComplete && limit > this.#limit }
 
-  /** Forgets where it is, so that what there is is told anew. */
+  /** Forgets the position, so that all items are reported anew. */
   restart(continues) {
     this.position = null
     this.#continues = continues

@@ -5,7 +5,7 @@ import { problem } from './problem.js'
 /** A loop that is more events behind than this is ended with a problem. */
 const queueMax = 10_000
 
-/** The method that is told the type of each new listener, so that a subscription begins with its first listener. */
+/** The method that is called with the type of each new listener: a subscription begins with its first listener. */
 export const listened = Symbol('listened')
 
 const endings = new WeakMap()

@@ -1,5 +1,5 @@
-// Things at the gateway that a program wants to be there, whoever made them: itself, before a reload or a restart of
-// the gateway, or another of its tabs.
+// Things at the gateway that a program wants to exist, and finds or makes: its own from before a reload or a restart of
+// the gateway, or those of another of its tabs.
 
 import { newID, toBase64 } from './id.js'
 import { Sha256 } from './digest.js'

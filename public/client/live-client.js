@@ -2,7 +2,7 @@ import { emit } from './emitter.js'
 import { live, LiveSocket } from './live.js'
 import { RestClient } from './rest.js'
 
-/** A client with REST, live collections and uploads alone. It tells of its `state` by an event of that name. */
+/** A client with REST, live collections and uploads alone. It emits its `state` as an event of that name. */
 export class LiveClient extends RestClient {
   #live
 

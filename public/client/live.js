@@ -7,7 +7,7 @@ import { backoff } from './retry.js'
 /** How often the gateway is asked whether it is there, and how long it may take to say so. */
 const heartbeatInterval = 20_000
 const heartbeatTime = 10_000
-/** From the first packet of a WebSocket to the gateway's answer to 'connect': some platforms tell nothing of a refusal. */
+/** From the first packet of a WebSocket to the gateway's answer to 'connect': some platforms report no refusal. */
 const openingTime = 15_000
 
 /** By which a client's parts reach its WebSocket. */
@@ -119,7 +119,7 @@ export class LiveSocket {
     this.#socket = null
     if (!socket) return
     socket.onopen = socket.onmessage = socket.onclose = null
-    // One that is closed while it opens tells of that as of an error, which may not go unheard.
+    // A socket that is closed while it opens emits an error, which must have a listener.
     socket.onerror = () => {}
     socket.close()
   }
@@ -133,7 +133,7 @@ export class LiveSocket {
     this.#heartbeat = setInterval(() => this.#beat(), heartbeatInterval)
   }
 
-  /** A network that swallows everything closes nothing: only silence tells. */
+  /** A heartbeat: a network that drops everything closes no connection, so that only silence shows it. */
   #beat() {
     const socket = this.#socket
     const patience = setTimeout(() => {

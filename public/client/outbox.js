@@ -6,7 +6,7 @@ import { backoff, pause } from './retry.js'
 
 const messagesMax = 1_000
 const bytesMax = 16 * 1024 * 1024
-/** After this, nobody hears the request: a gateway that is there answers within seconds. */
+/** The timeout of a request, in milliseconds: a gateway that is reachable answers within seconds. */
 const requestTime = 120_000
 /** How long a message that had to wait for the gateway waits for its recipients, who may be coming back, too. */
 const recipientTime = 30_000

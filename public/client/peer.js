@@ -44,7 +44,7 @@ export class Peer extends Emitter {
     }
   }
 
-  /** The invitations that wait for an answer, and those that come; as a loop. `on('invitation', …)` tells the same. */
+  /** The invitations that wait for an answer, and new ones; as a loop. `on('invitation', …)` does the same. */
   invitations(options) { return this.events('invitation', options) }
 
   // Sessions

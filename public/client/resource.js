@@ -8,7 +8,7 @@ import { uploadContent, uploadedBytes } from './upload.js'
 
 export { RunningDigest }
 
-/** The methods by which a session tells a resource what it knows. */
+/** The methods by which a session updates a resource. */
 export const update = Symbol('update')
 export const upload = Symbol('upload')
 

@@ -1,4 +1,4 @@
-// REST: requests that are made again if nobody heard them, messages and uploads.
+// REST: requests that are retried if they failed on the way, messages and uploads.
 
 import { Emitter } from './emitter.js'
 import { newID } from './id.js'
@@ -6,7 +6,7 @@ import { Problem } from './problem.js'
 import { backoff, pause } from './retry.js'
 import { uploadContent } from './upload.js'
 
-/** A request that nobody heard is made so often; each can be made twice without harm. */
+/** The number of attempts at a request that gets no answer; each can be repeated without harm. */
 const attemptsMax = 3
 
 /** The address of the gateway that served this file, if one did. */
@@ -37,7 +37,7 @@ export class RestClient extends Emitter {
     try {
       await this.delete('/v1/clients/self')
     } catch (error) {
-      // It was heard the first time, and its answer was lost.
+      // The first attempt succeeded, and its answer was lost.
       if (error.status !== 401) throw error
     }
   }
@@ -58,7 +58,7 @@ export class RestClient extends Emitter {
     return /[/+]json/.test(type) ? response.json() : response.text()
   }
 
-  /** The answer itself, as for a download. A request that nobody heard is made again, unless it is a PATCH. */
+  /** The answer itself, as for a download. A request without an answer is retried, unless it is a PATCH. */
   async fetch(method, path, { json, body, headers = {}, signal, keepalive, attempts = attemptsMax } = {}) {
     const all = { ...headers }
     if (json !== undefined) all['Content-Type'] = 'application/json'

@@ -13,7 +13,7 @@ const lists = {
   message: 'messages', gap: 'messages', datagram: 'datagrams', member: 'members', stream: 'streams',
   resource: 'resources', end: 'members',
 }
-/** Messages that are shown: those that the gateway tells at once. */
+/** The messages that are shown: as many as the gateway sends at once. */
 const messagesMax = 10_000
 /** Messages that are known not to be new. */
 const seenMax = 2 * messagesMax
@@ -24,7 +24,7 @@ export class Session extends Emitter {
   #seen = new Set()
   #resources = new Map()
   #streams = new Set()
-  /** The lists of which the listeners have been told what was there in the beginning. */
+  /** The lists whose initial items have been given to the listeners. */
   #isCaughtUp = new Set()
   #isNew
   #since

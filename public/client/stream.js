@@ -6,7 +6,7 @@ import { pause } from './retry.js'
 
 /** Bytes that may wait in the WebSocket of a stream that is written: past it, writing waits. */
 const bufferedMax = 256 * 1024
-/** A WebSocket tells nobody that it has sent something, so it is asked. */
+/** The polling interval of a WebSocket's send buffer, in milliseconds: there is no event for it. */
 const pollInterval = 5
 
 /** One stream: who receives it has its `readable`, who opened it its `writable`. */

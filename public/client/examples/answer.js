@@ -1,4 +1,4 @@
-// Lets others find it, joins whoever invites it, and answers each message.
+// Lets others find it, accepts every invitation, and answers each message.
 import { Vicinity } from 'vicinity-client'
 
 const gateway = new Vicinity('http://localhost:7777')
