@@ -19,7 +19,7 @@ WEBSOCKET = """
 import { createRequire } from 'node:module'
 const { WebSocket } = createRequire(import.meta.url)('/usr/share/nodejs/ws')
 """
-# For programs that pass none.
+# A WebSocket class for programs that pass none.
 GLOBAL_WEBSOCKET = WEBSOCKET + "globalThis.WebSocket ??= WebSocket\n"
 
 
@@ -69,7 +69,7 @@ class ClientStage(Stage):
         super().setUp()
         self.gateway = self.gateways[0].operator()
 
-    # In Node
+    # Programs in Node
 
     def package(self):
         """A folder with the package as a gateway serves it, unpacked as npm does."""
@@ -120,7 +120,7 @@ class ClientStage(Stage):
         with open(os.path.join(CLIENT, "examples", f"{name}.js"), encoding="utf-8") as file:
             return filled_in(file.read(), gateway)
 
-    # In Chromium
+    # Pages in Chromium
 
     def client_page(self, gateway, *, context=None, title="A page of one's own"):
         """A page with the client, which has paired if its context had not. It is there while the gateway is away, as a page is that
@@ -156,7 +156,7 @@ class ClientStage(Stage):
         with open(os.path.join(ROOT, "public", path), encoding="utf-8") as file:
             route.fulfill(content_type="text/javascript", body=file.read())
 
-    # As the command line
+    # Peers of the command line
 
     def native(self, service_type, name):
         """`vicinity chat`, which reads lines and prints JSON."""

@@ -4,7 +4,7 @@ from gateway import Gateway, free_port
 from stage import CHROMIUM, DESKTOP, Stage, expect
 
 GUEST = {"width": 390, "height": 844}
-# As a camera makes it: a JPEG of that size.
+# A photo as a camera makes it: a JPEG of that size.
 PHOTO = """async ([name, width, height]) => {
   const canvas = Object.assign(document.createElement('canvas'), { width, height })
   ;(%s)(canvas.getContext('2d'), width, height)

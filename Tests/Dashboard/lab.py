@@ -20,7 +20,7 @@ class Lab:
         raise RuntimeError("the laboratory did not come up")
 
     def say(self, command):
-        """Such as `cut h1`: the rig says which there are."""
+        """Sends a command to the rig, such as `cut h1`."""
         self.rig.stdin.write(command + "\n")
         self.rig.stdin.flush()
 

@@ -16,7 +16,7 @@ PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 800}
 PATIENCE_MILLISECONDS = 15_000
 
-# As a language that is written from right to left would have it.
+# The script for a language that is written from right to left.
 RIGHT_TO_LEFT = "addEventListener('DOMContentLoaded', () => { document.documentElement.dir = 'rtl' })"
 
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
@@ -138,7 +138,7 @@ class Stage(unittest.TestCase):
     # Actions of people
 
     def turn(self, page, way):
-        """To one of the views: Nearby, Sessions, Photos, Console, Gateway."""
+        """Turns to a view: Nearby, Sessions, Photos, Console, Gateway."""
         page.get_by_role("link", name=self.word(page, way)).click()
 
     @staticmethod

@@ -88,7 +88,7 @@ class Refuser:
 class Client(ClientStage):
     gateway_count = 1
 
-    # In Node
+    # Tests in Node
 
     def test_two_followers_of_a_path_hear_of_each_change_in_node(self):
         said = self.run_node(WEBSOCKET + WITHOUT + f"""
@@ -152,7 +152,7 @@ class Client(ClientStage):
         self.say_on_stage("Lights on")
         self.assertEqual("Desk: Lights on", program.line())
 
-    # In Chromium
+    # Tests in Chromium
 
     def test_two_followers_of_a_path_hear_of_each_change_and_share_one_subscription(self):
         page = self.page(self.gateway)

@@ -16,7 +16,7 @@ class Entering(Stage):
         expect(page.get_by_role("alert")).to_contain_text("This pairing code is not valid")
         expect(page.get_by_label("Pairing code")).to_be_focused()
         self.picture(page, "entrance-wrong-phone")
-        # As people type it.
+        # The code without hyphens and in small letters, as people type it.
         self.come_in(page, gateway.new_code().replace("-", "").lower(), "Ada")
         expect(page.locator(".you strong")).to_have_text("Ada")
         self.wait_for_peer(page, "Ada")
@@ -55,7 +55,7 @@ class Entering(Stage):
     def test_who_was_let_in_without_a_name_is_asked_for_one(self):
         page = self.enter(self.gateways[0], "Ada")
         self.wait_for_peer(page, "Ada")
-        # As clients are left that were paired when spaces were a name.
+        # The settings of a client that was paired when spaces were accepted as a name.
         page.route("**/v1/gateway", self.without_name)
         page.evaluate("localStorage.vicinity = JSON.stringify({ ...JSON.parse(localStorage.vicinity), name: ' ', peer: null })")
         page.reload()
@@ -93,7 +93,7 @@ class Entering(Stage):
         page.get_by_label("Your name").fill("Ada")
         page.get_by_role("button", name="Join").click()
         expect(page.locator(".state")).to_have_text("Online")
-        # Whoever is in already takes no harm of a code, and does not keep it either.
+        # A paired page ignores a code in the address, and does not keep it.
         page.goto(f"{gateway.url}/#code=ABCD-EFGH")
         expect(page.locator(".state")).to_have_text("Online")
         page.wait_for_function("() => location.hash === ''")

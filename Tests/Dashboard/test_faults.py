@@ -35,7 +35,7 @@ class Faults(Stage):
         expect(ada.locator(".state")).to_have_text("Online", timeout=30_000)
         expect(ada.get_by_text("Trying again")).to_be_hidden()
         expect(ada.locator(".you strong")).to_have_text("Ada")
-        # In the same session as before, with what was said in it.
+        # The session and its messages are the same as before.
         expect(ada.locator(".message .text")).to_have_text(["before"])
         self.say(ben, "after")
         expect(ada.locator(".message .text")).to_have_text(["before", "after"])

@@ -17,7 +17,7 @@ class History(Stage):
         ada = self.enter(self.gateways[0], "Ada", size=PHONE)
         ben = self.enter(self.gateways[1], "Ben")
         self.meet(ada, "Ada", ben, "Ben")
-        # As a program of Ben's says them, over the page's own token.
+        # The messages come from a program of Ben's, which uses the page's own token.
         ben.evaluate("""async (count) => {
           const { Vicinity } = await import('/vicinity.js')
           const gateway = new Vicinity(location.origin, { csrf: JSON.parse(localStorage.vicinity).csrf })
@@ -46,7 +46,7 @@ class History(Stage):
         self.assertLessEqual(ada.locator(".log > *").count(), DRAWN_MAX)
         self.picture(ada, "history-phone")
 
-        # At the beginning, which comes in steps as its heights become known.
+        # The beginning is reached in steps, as heights become known.
         ada.wait_for_function(f"""() => {{ ({TOP})(); return document.querySelector('.message .text')?.textContent === 'message 1' }}""",
                               polling="raf")
         expect(ada.locator(".message .text").first).to_be_visible()

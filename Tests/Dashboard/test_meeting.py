@@ -138,7 +138,7 @@ class Meeting(Stage):
         peers = {peer["id"]: peer["displayName"] for peer in self.gateways[0].ask("GET", "/v1/peers")["items"]}
         browsing = [peers[browser["peer"]] for browser in self.gateways[0].ask("GET", "/v1/browsers")["items"]]
         self.assertNotIn("Ada", browsing)
-        # Whoever looks finds this one all the same.
+        # Other people who search still find Ada.
         expect(self.neighbour(ben, "Ada")).to_be_visible()
         ada.get_by_role("button", name="Search again").click()
         expect(self.neighbour(ada, "Ben")).to_be_visible()

@@ -14,9 +14,9 @@ SECONDS = 20
 WORKERS = 4
 # Earlier messages, as in a session of some hours.
 MESSAGES_BEFORE = 3000
-# As a phone is slower than this machine.
+# The factor by which a phone is slower than this machine.
 SLOWNESS = 4
-# On a phone, as slow as this. A page that sorts and measures all at each drawing has 60.
+# The limit of long tasks on such a phone. A page that sorts and measures all at each drawing has 60.
 LONG_TASKS_MAX = 25
 # Processor time of the page's thread: other processes do not count.
 LONG_MICROSECONDS = 50_000
@@ -96,7 +96,7 @@ class Pace(Stage):
         ben = self.enter(self.gateways[1], "Ben")
         self.meet(ada, "Ada", ben, "Ben")
         talker = Talker(self.gateways[1], ben)
-        # Its own page would be one more that draws.
+        # Ben's own page is closed: its drawing would be measured, too.
         ben.close()
         talker.talk(MESSAGES_BEFORE, 1000)
         talker.say("That was before.")

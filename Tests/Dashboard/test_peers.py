@@ -63,7 +63,7 @@ class Peers(ClientStage):
         raise RuntimeError("the native peer ended")
 
     def page_with_import_map(self, code):
-        """As /docs/js says, with the hashes that it shows."""
+        """The page loads the client as /docs/js says, with the hashes that it shows."""
         page = self.page(self.gateway)
         page.goto(f"{self.gateway.url}/docs/js")
         head = page.locator("#page pre").inner_text()

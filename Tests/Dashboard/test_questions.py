@@ -85,7 +85,7 @@ class Questions(Stage):
         expect(ada.get_by_role("radio", name="Ask me first")).to_be_checked()
         expect(ada.get_by_role("radio", name="Ask me first")).to_be_focused()
         expect(ada.locator(".roomhead")).to_contain_text("1 person connected")
-        # As a new session.
+        # The conversation continues as a new session.
         self.let_everybody_join(ada, "Start a new session")
         expect(ada.locator(".roomhead h2")).to_have_text("Cleo")
         expect(ada.locator(".roomhead")).to_contain_text("Everyone nearby can join")

@@ -31,7 +31,7 @@ class Typing(Stage):
 
     def test_terminal_shows_no_line_for_somebody_who_writes(self):
         ada = self.enter(self.gateways[0], "Ada")
-        # Before Cleo is there, whose invitation would wait for an answer otherwise.
+        # The session opens before Cleo comes, whose invitation would wait for an answer otherwise.
         self.let_everybody_join(ada)
         with tempfile.TemporaryDirectory() as folder:
             arguments = [PROGRAM, "adhoc", "--name", "Cleo", "--keys", "ephemeral", "--discovery", "static"]

@@ -126,7 +126,7 @@ import Wire
   @Test func `a name that another host has gives way to another one`() async {
     await Lab.play(2) { lab in
       let (left, right) = try lab.pair()
-      // As long as a name may be, so that the other one is cut.
+      // The name has the maximum length, so that the other one is cut.
       let name = "ééé" + String(repeating: "x", count: 57)
       let record = Self.record(name, ["left"])
       await left.act {
@@ -138,7 +138,7 @@ import Wire
       let other = try await right.publishes(record.key)
       #expect(other != name && other.hasPrefix("ééé") && other.utf8.count <= 63)
       #expect(try await left.sees(other).record.txt == [Array("right".utf8)])
-      // Under the new name it goes on as before.
+      // The record goes on under its new name.
       await right.act { $0.publish(Self.record(name, ["changed"])) }
       _ = try await left.hears("the change") {
         if case .changed(_, let record) = $0, record.txt == [Array("changed".utf8)] { true } else { nil }

@@ -6,7 +6,7 @@ import Wire
 @Suite struct ChunkTreeTests {
   let crypto = ToyCrypto()
 
-  /// As RFC 6962 defines it.
+  /// The root of a hash tree, as RFC 6962 defines it.
   func root(of leaves: ArraySlice<Digest>) -> Digest {
     if leaves.isEmpty { return crypto.hash([]) }
     if leaves.count == 1 { return leaves[leaves.startIndex] }

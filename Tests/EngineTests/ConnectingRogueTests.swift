@@ -110,7 +110,7 @@ import Wire
     let testPeer = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
     let honest = Rogue("f", to: testPeer.host, on: network)
     let said = call(testPeer, by: honest)
-    // As it was sent, and with the host changed so that it fits its link.
+    // The statement is replayed unchanged, and then with the host changed so that it fits its link.
     let first = rogue("r1", to: testPeer.host)
     first.say(said)
     #expect(first.ending == .protocolViolation)

@@ -7,7 +7,7 @@ final class Pipe {
   let id: LinkID
   let ends: [TestNetwork.Host]
   let medium: MediumID
-  /// By the side that sent them.
+  /// The bytes in flight, by the side that sent them.
   var flights: [[(due: Instant, bytes: [UInt8])]] = [[], []]
   /// Received bytes of an incomplete frame, where frames are filtered one by one; by the side that sent them.
   var arrived: [[UInt8]] = [[], []]

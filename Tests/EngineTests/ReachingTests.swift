@@ -101,7 +101,7 @@ import Wire
     #expect(second[0].id == first[0].id)
     peer.engine.dialFailed(first[0].id, at: network.now)
     #expect(dials(of: peer).isEmpty)
-    // Before the pause is over.
+    // The addresses change before the pause is over.
     sighting.addresses = [try Address(text: "newest")]
     show(sighting, to: peer)
     #expect(dials(of: peer).map(\.addresses) == [["newest"]])

@@ -73,7 +73,7 @@ import Wire
     var settings = Settings()
     settings.adhocUnansweredPause = .zero
     let (a, b) = try beside(settings)
-    // As a version from before this rule.
+    // A's host behaves as a version from before this rule.
     a.engine.sabotage = .asksAgain
     network.run(.seconds(60))
     #expect(rings(b) == 1)

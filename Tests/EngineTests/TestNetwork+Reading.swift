@@ -57,7 +57,7 @@ extension TestNetwork {
     }
   }
 
-  /// In whole seconds from the start.
+  /// The time since which a peer is away, in whole seconds from the start.
   private func text(_ awaySince: Instant?) -> String {
     awaySince.map { " away since \(($0.nanoseconds + 500_000_000) / 1_000_000_000)" } ?? ""
   }

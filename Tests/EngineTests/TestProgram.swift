@@ -6,7 +6,7 @@ import Wire
 /// A test program for streams and resources: it reads and stores at once, unless a test says otherwise.
 struct TestProgram {
   var streams: [StreamID: (name: String, bytes: [UInt8])] = [:]
-  /// By name: sent and received bytes.
+  /// Sent and received bytes, by name.
   var sources: [String: [UInt8]] = [:]
   var files: [String: [UInt8]] = [:]
   var names: [ResourceID: String] = [:]

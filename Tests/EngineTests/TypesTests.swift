@@ -144,7 +144,7 @@ import Wire
     #expect(!early.isClosed)
   }
 
-  /// As a medium shows its record.
+  /// Shows the rogue's record to a peer, as a medium does.
   private func show(_ rogue: Rogue, to peer: TestPeer) {
     peer.engine.sightedRoster(
       SightingID(rawValue: 1_000_000 + rogue.link.rawValue), of: rogue.host, type: .hosts, addresses: [],

@@ -36,7 +36,7 @@ class Client:
             raise
 
     def surely(self, method, path, body=None):
-        """Once more where the connection was closed, since nobody had used it for a while."""
+        """The request is retried once, since an idle connection may have been closed."""
         try:
             return self.once(method, path, body)
         except (OSError, http.client.HTTPException):

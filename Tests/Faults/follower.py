@@ -43,7 +43,7 @@ class Follower:
             time.sleep(AWAY_SECONDS)
             self.awake_until = time.monotonic() + self.chance.uniform(*AWAKE_SECONDS)
 
-    # By long polling, from position to position
+    # Long polling, from position to position
 
     def poll(self):
         client = Client(self.side.gateway, self.side.client.token)
@@ -68,7 +68,7 @@ class Follower:
             self.hear(change["o"], change["put"])
         self.position = said["position"]
 
-    # By an event stream, which says the last id that it had
+    # An event stream, resumed by its last event ID
 
     def listen(self):
         while not self.is_done():
@@ -116,7 +116,7 @@ class Follower:
         else:
             self.fault(f"was told {event}, after {since}")
 
-    # By a WebSocket
+    # A WebSocket
 
     def follow(self):
         asyncio.run(self.come_back())
@@ -203,7 +203,7 @@ class Follower:
             return self.gaps.append(range(int(last) + 1, int(end) + 1))
         if there != list(range(there[0], int(end) + 1)):
             self.fault(f"at {said['position']} there are {len(there)} of {there[0]} to {there[-1]}")
-        # Those between are pages of the list; some of them may have gone meanwhile.
+        # The messages in between are on pages of the list; some of them may have gone meanwhile.
         said["items"] = [item for item in self.page() if numbers([item])[0] < there[0]] + said["items"]
         first = numbers(said["items"])[0]
         if not int(last) + 1 < oldest <= first:

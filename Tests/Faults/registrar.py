@@ -192,7 +192,7 @@ class Registrar:
         self.change(holder.client, f"/v1/{kind}", thing, wish, **wish)
 
     def invite(self, holder):
-        """From one peer to another, who answers; or it is taken back."""
+        """An invitation from one peer to another, which is answered or cancelled."""
         open_to_all = [
             thing for thing in holder.all("sessions") if not (thing.may[0]["locked"] or thing.may[0]["blocked"])]
         if len(holder.things["peers"]) < 2 or not open_to_all or len(holder.things["invitations"]) >= 2 * THINGS_MAX:
@@ -340,7 +340,7 @@ class Registrar:
                 del things[label]
 
     def drop_orphans(self, holder):
-        """With a peer goes all that was its own."""
+        """A deleted peer's resources are deleted with it."""
         peers = {peer.id for peer in holder.all("peers")}
         for kind in KINDS:
             if kind != "peers":

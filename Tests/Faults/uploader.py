@@ -127,7 +127,7 @@ class Uploader:
             self.run.fault(f"{name} is told as complete, and there it is {come}")
         self.whole += 1
 
-    # In the end
+    # Final checks
 
     def open_files(self):
         items = [self.client.ask("GET", place) for place, _ in self.uploaded.values()]

@@ -34,7 +34,7 @@ final class Player {
     plug = try Plug(ours, on: reactor) { [weak self] in self?.took($0) }
   }
 
-  /// Once it listens, it has said who and where it is.
+  /// Starts the program and waits until it has printed its IDs and its address.
   func start() async throws {
     let words = try await says("listening ", within: .seconds(20)).split(separator: " ").map(String.init)
     let port = words[0].split(separator: ":").last.flatMap { UInt16($0) }

@@ -13,7 +13,7 @@ final class TestBed {
     self.reactor = reactor
   }
 
-  /// On a thread of its own: there are few for all tests that wait.
+  /// Runs a test with a loop on a thread of its own: the tests' tasks share few threads.
   static func play(_ act: @escaping @Sendable (TestBed) async throws -> Void) async throws {
     let reactor = try Reactor()
     reactor.start()

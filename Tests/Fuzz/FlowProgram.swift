@@ -68,7 +68,7 @@ final class FlowProgram {
   // MARK: What flows carry
 
   static let calmName = "calm"
-  /// So large that neither fits a window.
+  /// The sizes of a stream and a resource, of which neither fits a window.
   static let calmStreamBytes: UInt64 = 40_000
   static let calmResourceBytes: UInt64 = 81_920
 
@@ -180,7 +180,7 @@ final class FlowProgram {
     let end = offset + UInt64(count)
     if let confirmed = engine.progress(of: id)?.bytes {
       precondition(offset == source.asked || offset <= confirmed, "reads that leave out some")
-      // After a restart it is read again, a window at a time, up to where its receiver says that it is.
+      // The source is read again after a restart, a window at a time, up to its receiver's position.
       let known = source.wasRestored ? max(confirmed, source.reads.first?.lowerBound ?? offset) : confirmed
       precondition(end <= known + readWindow, "a read past the window")
     }

@@ -11,7 +11,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 /// Any bytes may be refused, none may trap, and what decodes must encode to the same bytes.
 private enum WireFuzz {
-  /// As a link reads: frame after frame, until more is needed or one is refused.
+  /// Reads as a link does: frame after frame, until more bytes are needed or one is refused.
   static func stream(_ input: [UInt8]) {
     var rest = input[...]
     while true {

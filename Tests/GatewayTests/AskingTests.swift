@@ -39,7 +39,7 @@ struct AskingTests {
       let member = try await anna.client.get("\(anna.path)/members/\(bert.peer)").json
       #expect(member == told)
       #expect(try await anna.sessionEvents(["notConnected"]).count == 1)
-      // Once it comes, it is a member as any other.
+      // The peer is a member as any other once it accepts.
       _ = try await anna.client.make("/v1/invitations", wish)
       let again = try await invitation(to: bert, state: "pending")
       _ = try await bert.client.patch(again, ["state": "accepted", "session": .text(bert.session)])

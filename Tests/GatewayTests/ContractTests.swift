@@ -199,7 +199,7 @@ struct ContractTests {
 }
 
 extension JSON {
-  /// As RFC 6901 has it, without escapes.
+  /// The value at a JSON pointer of RFC 6901, without escapes.
   fileprivate func at(pointer: Substring) -> JSON? {
     pointer.split(separator: "/").reduce(self as JSON?) { json, part in
       if let index = Int(part), let list = json?.list { return index < list.count ? list[index] : nil }

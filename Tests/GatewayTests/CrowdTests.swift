@@ -62,7 +62,7 @@ struct CrowdTests {
         $0["id"] == .text(session) && $0["connected"] == .number(Self.size)
       }
       let after = try #require(await gateway.running.answer { $0.sessionList.offset })
-      // Once for each of those that were there, and for the new one a few times, not once for each of them.
+      // Each present member costs one, and the newcomer a few; not one a pair.
       #expect(after - before <= UInt64(Self.size + 4), "\(after - before)")
     }
   }

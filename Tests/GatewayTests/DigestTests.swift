@@ -105,7 +105,7 @@ struct DigestTests {
       meeting.bert = TwoClients.SessionClient(gateway: gateway, client: client, peer: bert.peer, session: bert.session)
       _ = try await client.wait(in: "\(bert.path)/members", "state", "connected")
     }
-    /// In three runs of the gateway, with a byte changed before the last one.
+    /// Uploads in three runs of the gateway, with a byte changed before the last one.
     func send(_ name: String, changing offset: UInt64?) async throws -> (answer: Answer, content: String) {
       let made = try await client.make("\(bert.path)/resources", ["name": .text(name), "to": .text(anna.peer)])
       let content = made.json["content"]?.text ?? ""

@@ -53,7 +53,7 @@ struct DiskUseTests {
           try line.write(Array(head.utf8) + chunk)
           return try line.readAnswer(to: "PUT")
         })
-      // To others that is nothing.
+      // Other clients are not charged for it.
       #expect(try await taken(bert) == 0)
       #expect(try await anna.client.delete("\(resources)/\(announced.id)").status == 204)
       #expect(try await anna.client.ask("PUT", open, [UInt8](repeating: 2, count: 100_000)).status == 200)

@@ -11,7 +11,7 @@ internal import Testing
 struct ErrorTests {
   @Test("P-ERR-1 The codes of errors have their numbers, and are problems of the same names, each with a page")
   func codes() async throws {
-    // In order of their numbers; last, those that have a reason.
+    // The errors in the order of their numbers; last, those that have a reason.
     let table: [(error: NearbyError, name: String, status: Int, reason: JSON?)] = [
       (NearbyError(.unknown, "why"), "unknown", 500, nil),
       (NearbyError(.notConnected, "why"), "notConnected", 409, nil),

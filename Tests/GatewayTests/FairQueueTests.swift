@@ -47,7 +47,7 @@ struct FairQueueTests {
       // One that is longer than a share is done whole.
       #expect(done.names == ["g0", "m"] && queue.waitingCount == 5 && greedy.waiting.count == 5)
       #expect(queue.json(of: greedy)["waiting"] == 5 && queue.json(of: greedy)["delayed"] == 5)
-      // Before the next turn is over, two of them at most have had theirs.
+      // At most two of them are done before the next turn is over.
       reactor.soon { #expect(done.names.count <= 4) }
     }
     #expect(done.names == ["g0", "m", "g1", "g2", "g3", "g4", "g5"], "each once, and in order")

@@ -28,9 +28,9 @@ struct GraceTests {
         first.hangUp()
         try await areSockets(0, at: gateway)
         let second = try await Talk.connected(anna.client)
-        // On a machine that is too busy it came too late, and all is done again.
+        // A busy machine may come too late: then all is done again.
         let isInTime = ContinuousClock.now - broken < .seconds(3)
-        // Longer than the time of grace is waited here, in which nothing happens.
+        // Nothing happens for longer than the time of grace.
         let news = try await bert.client.get("\(members)?since=\(position)&wait=4").json
         guard isInTime else { continue }
         #expect(news["recovered"] == true && news["changes"] == [], "\(news.line)")

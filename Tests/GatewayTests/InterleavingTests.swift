@@ -9,7 +9,7 @@ struct InterleavingTests {
   private static let blocks = 4
   private static let seedsPerBlock: UInt64 = 250
 
-  /// Those of `./vic interleavings FIRST [COUNT]`.
+  /// The seeds of `./vic interleavings FIRST [COUNT]`.
   private static var chosen: Range<UInt64>? {
     let numbers = (ProcessInfo.processInfo.environment["VICINITY_INTERLEAVINGS"] ?? "").split(separator: " ")
     guard let first = numbers.first.flatMap({ UInt64($0) }) else { return nil }

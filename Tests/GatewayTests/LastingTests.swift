@@ -104,7 +104,7 @@ struct LastingTests {
     #expect(try await anna.client.get("/v1/advertisers").json["items"] == [advertiser])
     #expect(try await anna.client.get("/v1/browsers").json["items"] == [browser.json])
     let items = try await anna.client.get("/v1/invitations").json["items"]?.list ?? []
-    // Whoever still waits for an answer may have asked again by now.
+    // The peer that still waits for an answer may have sent the invitation again by now.
     let left = try #require(items.first { $0["id"] == pending["id"] })
     #expect(items.first == answered && left["context"] == "again?")
     #expect(left["state"] == "failed" && left["problem"]?["type"] == "/problems/unavailable")
@@ -369,7 +369,7 @@ struct LastingTests {
     #expect(try await patch(0..<100_000, complete: "?0").status == 204)
 
     let gateway = try await bert.gateway.restarted {
-      // As a power cut leaves a file that had grown and was not synced.
+      // The file is as a power cut leaves it if it had grown and was not synced.
       let folder = "\(bert.gateway.folder)/sending"
       let name = try #require(
         try FileManager.default.contentsOfDirectory(atPath: folder).first {

@@ -133,7 +133,7 @@ struct LettingInTests {
     let late = try await TwoClients.SessionClient.taken(at: again, by: "Anna2", ["trust": "firstUse"])
     #expect(try await tries(impostor, late).guest["state"] == "failed")
     try await bert.connect(with: late)
-    // Once somebody has said that it may, another one has the name.
+    // Another peer may have the name once somebody has allowed it.
     #expect(try await chief.delete("/v1/trusted-peers/\(bert.peer)").status == 204)
     try await impostor.connect(with: late)
     let trusted = try await chief.get("/v1/trusted-peers")

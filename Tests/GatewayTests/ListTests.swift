@@ -116,7 +116,7 @@ struct ListTests {
       _ = try await anna.patch(path, ["locked": true])
       let changed = try await again()
       #expect(changed.json["locked"] == true && changed["ETag"] != first["ETag"])
-      // Whatever has others forgotten, a token that is good stays so.
+      // A valid token stays valid when others are forgotten.
       let other = try await gateway.pair("member")
       #expect(try await boss.delete("/v1/clients/\(other.json["client"]?.text ?? "")").status == 204)
       #expect(try await again().body == changed.body)

@@ -32,7 +32,7 @@ struct LostCommitTests {
     let (client, path) = (meeting.anna.client, meeting.anna.path)
     let before = try #require(try await client.get("\(path)/messages").json["position"]?.text)
 
-    // As after a crash with the log gone: the file has what was brought to it.
+    // A crash may lose the log: the file has only what was checkpointed.
     try await restart {
       for end in ["", "-wal", "-shm"] { try? files.removeItem(atPath: store + end) }
       try files.moveItem(atPath: aside, toPath: store)

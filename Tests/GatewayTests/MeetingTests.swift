@@ -274,7 +274,7 @@ struct MeetingTests {
         "\(anna.path)/resources", ["name": "cut", "to": .text(bert.peer), "size": .number(bytes.count)])
       let content = made.json["content"]?.text ?? ""
       let line = try await anna.client.begin("PUT", content, Array(bytes[..<40_000]), of: bytes.count)
-      // Once nothing is being written the client leaves in between, and not during a write.
+      // The client leaves between two writes, once all that it sent is stored.
       while try await anna.client.ask("HEAD", content)["Upload-Offset"] != "40000" {}
       line.hangUp()
       let rest = try await anna.client.wait(in: "\(anna.path)/resources") { $0["uploaded"] == 40_000 }
@@ -421,7 +421,7 @@ final class Curl: Sendable {
   func say(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
   func finish() { try? input.fileHandleForWriting.close() }
 
-  /// So many bytes, or all until the end where that is nearer.
+  /// The next bytes as text: this number, or those up to the end.
   func hear(_ count: Int) async throws -> String {
     try await onThread { [output] in
       String(decoding: try output.fileHandleForReading.read(upToCount: count) ?? Data(), as: UTF8.self)

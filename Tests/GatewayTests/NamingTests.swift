@@ -50,7 +50,7 @@ struct NamingTests {
     for side in [one, other] {
       #expect(try await bert.client.wait(in: found, "id", .text(side.peer))["displayName"] == "Anna")
     }
-    // By the text that her own gateway has given, and not by what was found.
+    // The invitation names the peer by the ID from her own gateway, and not from a browser.
     let invitation: JSON = ["session": .text(bert.session), "to": .text(other.peer), "serviceType": "chat"]
     _ = try await bert.client.make("/v1/invitations", invitation)
     let came = try await other.client.wait(in: "/v1/invitations", "direction", "incoming")

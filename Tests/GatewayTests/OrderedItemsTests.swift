@@ -27,7 +27,7 @@ struct OrderedItemsTests {
         items.put(item(id, ordinal, round))
         expected.append((id, ordinal, round))
       }
-      // As a full history removes them, or from the end, or not.
+      // Items are removed at the beginning, as a full history does it, or at the end, or not.
       if expected.count > 100, kind < 2 {
         let gone = kind == 0 ? expected.removeFirst() : expected.removeLast()
         #expect(items.remove(gone.id)?.id == gone.id && items[gone.id] == nil)

@@ -269,7 +269,7 @@ struct OwnDataTests {
     try await send(Array("a picture".utf8), named: "picture.png", in: bert, to: anna)
     try await send(Array("another".utf8), named: "another.png", in: anna, to: bert)
     let id = try await anna.client.get("/v1/clients/self").id
-    // As it is when the transaction is stored, and nothing of what follows it was done.
+    // The transaction is stored, and none of its effects has been carried out.
     let stays = bert.gateway.folder
     let here = try await anna.gateway.restarted {
       let store = try Writer("\(anna.gateway.folder)/\(Gateway.storeName)", schema: .gateway)

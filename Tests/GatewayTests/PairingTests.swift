@@ -73,7 +73,7 @@ struct PairingTests {
         let guest = try await gateway.stranger.post(
           "/v1/pairings", ["code": made.json["code"] ?? .null, "name": "guest"])
         #expect(guest.status == 201 && guest.json["scopes"] == ["sessions", "resources"])
-        // By two clocks, which are read one after the other.
+        // The two times come from two clocks, read one after the other.
         #expect(guest.json["expiresAt"]?.text?.prefix(15) == end.prefix(15), "\(guest.text) \(end)")
         #expect(try await boss.get(made["Location"] ?? "").json["uses"] == left)
       }

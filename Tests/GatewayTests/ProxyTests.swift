@@ -102,7 +102,7 @@ struct ProxyTests {
       }
       let moved = try await ask("X-Forwarded-For: 203.0.113.7", "X-Forwarded-Proto: http", "Host: box.example")
       #expect(moved == "308 https://box.example/v1/gateway?a=b")
-      // To nowhere but this gateway.
+      // The redirect leads to no host but this gateway.
       #expect(try await ask("X-Forwarded-For: 203.0.113.7", "Host: evil.example").hasPrefix("421"))
       #expect(try await ask("X-Forwarded-For: 203.0.113.7", "X-Forwarded-Proto: https").hasPrefix("400"))
       #expect(try await gateway.stranger.get("/v1/gateway").status == 200)

@@ -7,7 +7,7 @@ internal import Testing
 
 @Suite("What is asked at the same time", .timeLimit(.minutes(3)), .serialized)
 struct RaceTests {
-  /// So many at once.
+  /// The answers to concurrent requests.
   private func all(
     _ count: Int, _ ask: @escaping @Sendable (Int) async throws -> Answer
   ) async throws -> [Answer] {
@@ -162,7 +162,7 @@ struct RaceTests {
           #expect(try await client.patch(path, other).status == 200)
         }
       }
-      // Without a condition each has its turn.
+      // Requests without a condition are carried out one after another.
       let path = advertiser["Location"] ?? ""
       let answers = try await all(10) { try await client.patch(path, ["discoveryInfo": ["n": .text("x\($0)")]]) }
       #expect(count(200, answers) == 10)

@@ -10,7 +10,7 @@ struct StoreScrubTests {
   let folder = TemporaryFolder()
   private var path: String { "\(folder.path)/house.db" }
 
-  /// With rows in all walks: long messages and short ones, with names and without, changed and pending.
+  /// Rows for all checks: long messages and short ones, with names and without, changed and pending.
   private static func fill(_ database: Database, longBytes: Int = 60_000) throws {
     try database.keep(
       StoredSession(id: "s", host: "h", peer: "p", settings: [], created: 0, epoch: "abc", number: 1))

@@ -67,7 +67,7 @@ struct WaitingTests {
       func waiting(_ queues: JSON) -> Int64? {
         queues["sockets"]?.list?.first?["channels"]?.list?.first?["waiting"]?.integer
       }
-      // In one turn of the loop, in which nothing is given to anybody.
+      // One turn of the loop does it all, so nothing is sent in between.
       let (queues, metrics) = await withCheckedContinuation { continuation in
         gateway.running.start { core in
           for count in 1...20 {

@@ -345,7 +345,7 @@ class Run:
         cursor = self.cursors()
         self.early, self.late = f"{self.messages}?limit=1000", f"{self.messages}?limit=1000&after={cursor}"
         self.innocent = Innocent(self.gateway.port, other.token)
-        # Before all else that runs here: it is their own waiting that counts. Only root may.
+        # A higher priority than all else here: only the wait for the gateway counts. Only root may set it.
         if os.geteuid() == 0:
             for process in (self.gateway.process, self.innocent.process):
                 os.setpriority(os.PRIO_PROCESS, process.pid, PRIORITY)
@@ -353,7 +353,7 @@ class Run:
         self.idle = self.memory()
 
     def post(self):
-        # On a connection of its own: one that was idle may be closed by now.
+        # A new connection: one that was idle may be closed by now.
         status, said = Client(self.gateway, self.token).once("POST", self.messages, b"x" * MESSAGE_BYTES, "text/plain")
         if status != 201:
             raise RuntimeError(f"a message was answered {status}: {said.decode()}")

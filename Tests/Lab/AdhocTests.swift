@@ -42,7 +42,7 @@ extension LabTests {
             on: $0, $0.hosts, "lab-crowd-\(meeting)", within: Self.crowdTimeMax, waitsForDaemons: true)
         }
       }
-      // So many daemons are no company for those who measure time.
+      // So many idle daemons would disturb tests that measure time.
       try await Rig.closeIdle()
     }
 
@@ -71,7 +71,7 @@ extension LabTests {
       )
       if let spreadMax { #expect(spread < spreadMax) }
       #expect(taken < time)
-      // Whatever else would come of it comes within the time of a lost link.
+      // Late events would come within the timeout of a lost link.
       await Laboratory.pass(.seconds(6))
       let peers = Set(visitors.map(\.peer))
       for visitor in visitors {
@@ -127,7 +127,7 @@ extension LabTests {
   }
 }
 
-/// As often as `LAB_MEETINGS_OF_8_PEERS` and its like say, for those who want to know how rarely it fails.
+/// The number of repetitions from `LAB_MEETINGS_OF_8_PEERS` and its like, to measure how rarely a test fails.
 private func meetings(of count: Int, unlessTold times: Int, as kind: String = "PEERS") -> Int {
   getenv("LAB_MEETINGS_OF_\(count)_\(kind)").flatMap { Int(String(cString: $0)) } ?? times
 }

@@ -25,7 +25,7 @@ extension LabTests {
         }
         try await late.ended()
         #expect(!late.output.contains(b.peer))
-        // Once more, and it is found again.
+        // The peer is found again once it advertises again.
         try b.program.say("advertise y a adv-stop s")
         try await browser.program.event("found") { $0["peer"] == b.peer }
       }

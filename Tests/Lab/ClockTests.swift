@@ -26,7 +26,7 @@ extension LabTests {
         }
         #expect(visitors.filter { $0.told("clock").last?["source"] == nil }.count == 1)
         print("lab-clock: error bounds of \(bounds) ms")
-        // On a quiet machine they are under a millisecond.
+        // The bounds are under a millisecond on a quiet machine.
         #expect(bounds.allSatisfy { $0 <= 5 })
         let beats = visitors.map { visitor in
           Dictionary(

@@ -101,7 +101,7 @@ extension LabTests {
         try await host.run("nft", "add chain inet filter output { type filter hook output priority 0; }")
         try await host.run("nft", "add rule inet filter output udp dport 5353 drop")
         #expect(try await look(host)["multicast"] == ["bad"])
-        // As it was, with all its addresses.
+        // The hosts are restored, with all addresses.
         for host in rig.hosts {
           try await host.kill()
           try await host.boot()
@@ -115,7 +115,7 @@ extension LabTests {
         let (host, other) = (rig.hosts[0], rig.hosts[1])
         _ = try await other.publish("Ann", "doc-six")
         #expect(try await look(host)["isolation"] == ["good"])
-        // As an access point does that carries multicast and nothing else from one client to another.
+        // The other host drops neighbour discovery, as behind an access point that passes on nothing but multicast.
         try await other.run("nft", "add table ip6 filter")
         try await other.run("nft", "add chain ip6 filter output { type filter hook output priority 0; }")
         try await other.run(
@@ -124,7 +124,7 @@ extension LabTests {
         let states = try await look(host)
         #expect(states["multicast"] == ["good"])
         #expect(states["isolation"] == ["bad"])
-        // As it was, with all its addresses.
+        // The hosts are restored, with all addresses.
         for host in rig.hosts {
           try await host.kill()
           try await host.boot()
@@ -149,7 +149,7 @@ extension LabTests {
     @Test func `Hosts that are heard and cannot be reached are told as kept apart`() async throws {
       try await Rig.lend(2) { rig in
         let (host, other) = (rig.hosts[0], rig.hosts[1])
-        // As an access point does that carries multicast and nothing else from one client to another.
+        // The other host drops ARP, as behind an access point that passes on nothing but multicast.
         try await other.run("nft", "add table arp filter")
         try await other.run("nft", "add chain arp filter input { type filter hook input priority 0; policy drop; }")
         try await host.run("ip", "neigh", "flush", "all")

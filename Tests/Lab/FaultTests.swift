@@ -25,10 +25,10 @@ extension LabTests {
       try await Rig.lend(2) { rig in
         let (a, b) = (rig.hosts[0], rig.hosts[1])
         let count = 600
-        // Once they know each other's hardware addresses: where such a question is lost, all waits for a second.
+        // The hosts first learn each other's hardware addresses: a lost neighbour request would delay all by a second.
         #expect(try await a.reaches(b))
         try await b.cable.set(.loss(share))
-        // There and back, each over the one faulty cable.
+        // The loss applies both there and back, over the one faulty cable.
         let kept = (1 - share) * (1 - share)
         let answers = Double(try await a.pings(to: b, count: count).answers) / Double(count)
         // Five standard deviations: one run in a million is further away.

@@ -88,7 +88,7 @@ extension LabTests {
         try await changes.tells("that \(other.peer) is lost") { $0 == ["id": .text(other.peer)] }
         try await native.program.event("lost") { $0["peer"] == other.peer }
 
-        // By the ID that the other gateway wrote.
+        // The program invites by the ID from the other gateway.
         let guest = try await rig.hosts[2].visit("invite", type, sam.peer, "--keys", "ephemeral")
         try await looking.invite(sam.peer, type)
         for inviter in [guest.peer, looking.peer] {

@@ -134,7 +134,7 @@ extension LabTests {
         try await bert.gate.asks("DELETE", try await bert.incoming("resources", "plan.bin"))
         #expect(try await bert.gate.refusal("GET", content)["type"] == "/problems/notFound")
 
-        // From the program, and from the web.
+        // Resources come from the program, and from the web.
         let page = try await host.file("page.html", bytes: 300_000)
         try native.program.say("send \(LabHost.home)/page.html to \(bert.gate.host.name)")
         #expect(try await bert.resource("page.html", "complete")["sha256"] == .text(page))
@@ -148,7 +148,7 @@ extension LabTests {
           "\(anna.session)/resources", ["name": "strange", "to": .text(native.peer), "url": "ftp://a.example/x"])
         #expect(try await anna.resource("strange", "failed")["problem"]?["type"] == "/problems/unsupported")
 
-        // Over a slow cable both sides see how far it is, until one of them has enough.
+        // Both sides see the progress over a slow cable, until one of them cancels.
         try await host.cable.set(Faults(bytesPerSecondMax: 1_000_000))
         _ = try await anna.gate.host.file("long.bin", bytes: 20_000_000)
         _ = try await host.file("back.bin", bytes: 20_000_000)

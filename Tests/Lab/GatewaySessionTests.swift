@@ -22,7 +22,7 @@ extension LabTests {
           try await peer.gate.wait(in: found, "\(other) is found") { $0["id"] == .text(other) }
         }
 
-        // From a gateway to the program.
+        // The gateway invites the program.
         let word = "from the workshop – \u{202E}ü"
         let asked = try await anna.invite(native.peer, type, ["context": .text(word)])
         let shown = try await native.program.event("invitation")
@@ -31,7 +31,7 @@ extension LabTests {
         #expect(try await native.program.event("invitationEnded")["reason"] == "declined")
         #expect(try await anna.end(of: asked)["state"] == "declined")
 
-        // From the program to a gateway.
+        // The program invites a gateway's peer.
         let guest = try await rig.hosts[2].visit(
           "invite", type, anna.peer, "--keys", "ephemeral", "--context", word, name: "Dan")
         let came = try await anna.invitation(from: guest.peer)
@@ -40,7 +40,7 @@ extension LabTests {
         #expect(try await guest.program.event("invitationEnded")["reason"] == "declined")
         #expect(try await guest.program.ended() == .exited(4))
 
-        // From a gateway to another.
+        // A gateway invites another's peer.
         let bytes: JSON = .text(Data((0...255).map { UInt8($0) }).base64EncodedString())
         let sent = try await bert.invite(anna.peer, type, ["context": bytes, "encoding": "base64"])
         let binary = try await anna.invitation(from: bert.peer)
@@ -106,7 +106,7 @@ extension LabTests {
           #expect(try await peer.gate.asks("GET", peer.session)["connected"] == 2)
         }
 
-        // To some, to all, and to nobody.
+        // Messages go to some, to all, and to nobody.
         try await anna.send("for-bert", "?to=\(bert.peer)")
         try await anna.send("for-puppet", "?to=\(puppet.peer)")
         try await puppet.does("send s reliable \(anna.peer) for-anna")
@@ -135,7 +135,7 @@ extension LabTests {
         #expect(try await bert.messages(from: anna.peer) == ["for-bert"] + numbers)
         #expect(puppet.messages == ["for-puppet"] + numbers)
 
-        // To the byte, there and back.
+        // Files arrive byte for byte, in both directions.
         let sum = try await anna.gate.host.file("picture.bin", bytes: 300_000)
         try await anna.gate.asks(
           "POST", "\(anna.session)/messages", nil, "-H", "Content-Type: image/png", "--data-binary",

@@ -65,7 +65,7 @@ extension LabTests {
         #expect(try await gate.subjects(of: "advertisingFailed").isEmpty == false)
         let native = try await rig.hosts[1].visit("browse", "gate-own")
         try await native.program.event("found", within: .seconds(10))
-        // On the terminal it is the same.
+        // The command line reports the same.
         let short = try await rig.hosts[1].visit("advertise", "x", "--keys", "ephemeral", name: "short")
         try await short.program.event("warning", within: .seconds(10)) {
           $0["cure"]?.contains("two to fifteen") == true

@@ -78,7 +78,7 @@ extension LabTests {
           try await a.wait(in: found, "\(peer) is found") { $0["id"] == .text(peer) }
         }
 
-        // Without the anchor, and a no; with it, and a yes.
+        // The connection is declined without the anchor, and accepted with it.
         for isTrusted in [false, true] {
           if isTrusted {
             let root = try await a.host.run("cat", "\(LabHost.home)/root.pem")
@@ -201,7 +201,7 @@ extension LabTests {
         try puppet.program.say("connect s \(anna.peer) \(try await anna.hexadecimalData()) 20")
         try await anna.connect(to: try await puppet.connectionData(), timeout: 20)
         try await puppet.expectDone("connect", within: .seconds(10))
-        // In a group that was joined so, all are with all.
+        // A group that was joined in this way connects all with all.
         for peer in [anna, bert] {
           try await peer.meets(puppet.peer)
           try await puppet.program.event("connected") { $0["peer"] == peer.peer }
@@ -259,7 +259,7 @@ extension ClientPeer {
 }
 
 extension ScriptedPeer {
-  /// As a gateway takes it.
+  /// The connection data in the form that a gateway takes.
   fileprivate func connectionData() async throws -> JSON {
     let text = try await data("s")
     let digits = text.compactMap(\.hexDigitValue)

@@ -34,7 +34,7 @@ extension LabTests {
         let before = try a.program.memoryMax()
         let silence = try rig.hosts[2].start("python3", "-c", Self.silence, a.host.cable.address, kind)
         _ = try await silence.line("that all are begun", within: .seconds(30)) { $0 == "begun" }
-        // From the same address as those.
+        // The newcomer has the same address as the hostile connections.
         let c = try await rig.hosts[2].visit("adhoc", "lab-\(kind)")
         for visitor in [a, b] {
           try await visitor.meets(c, within: .seconds(15))
@@ -48,7 +48,7 @@ extension LabTests {
       }
     }
 
-    /// In one session, the first at a port that is known.
+    /// Two peers in one session, the first at a known port.
     private func pair(on rig: Rig, _ type: String) async throws -> (VicinityPeer, VicinityPeer) {
       let a = try await rig.hosts[0].visit("adhoc", type, "--port", "7000")
       let b = try await rig.hosts[1].visit("adhoc", type)

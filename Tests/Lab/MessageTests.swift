@@ -3,7 +3,7 @@ import Testing
 @testable import lab_rig
 
 extension LabTests {
-  /// To whom messages go, and what they pass.
+  /// The recipients of messages, and the faults that messages survive.
   @Suite @Laboratory
   struct MessageTests {
     @Test func `P-MSG-1 P-MSG-5 A message goes to some, to nobody else, and to none where one of them has left`()

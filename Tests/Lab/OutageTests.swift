@@ -162,7 +162,7 @@ extension LabTests {
           try await a.does("send s reliable all message-\(number)")
           try await b.hears("message-\(number)", within: .seconds(1))
         }
-        // From the same address as those.
+        // The newcomer has the same address as the silent connections.
         let c = try await rig.hosts[2].puppet()
         try c.program.say("advertise x a lab-silent s")
         try await a.invites(c, "lab-silent")

@@ -13,7 +13,7 @@ struct Place: Hashable {
     self.name = name
   }
 
-  /// Those that a process is in or a mount holds.
+  /// The namespaces that a process is in or a mount holds.
   static func inUse() throws -> Set<Place> {
     let processes = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { Int($0) != nil }
     return Set(processes.compactMap { Place(of: $0) })
@@ -24,7 +24,7 @@ struct Place: Hashable {
     Set(([Int(rig.namespaces.process)] + rig.hosts.map(\.process)).compactMap { Place(of: "\($0)") })
   }
 
-  /// Those of the processes that a program started, and theirs; not ours.
+  /// The namespaces of the processes that a program started, and of theirs; not those of this process.
   @Laboratory
   static func below(_ program: Program) throws -> Set<Place> {
     var found: Set<Place> = []

@@ -158,7 +158,7 @@ extension LabTests {
           #expect(end["reason"] == "none")
           paths.append(try #require(end["path"]))
         }
-        // Whatever becomes of its sender.
+        // The files survive their sender.
         try await a.host.kill()
         for (path, sum) in zip(paths, sums) { #expect(try await b.host.run("sha256sum", path).hasPrefix(sum)) }
         try await b.host.run("mv", paths[0], LabHost.home)

@@ -24,7 +24,7 @@ extension LabTests {
         #expect(try await imported.event("certificates").object["subjects"] == subjects)
         #expect(try await imported.ended() == .exited(0))
 
-        // By a user who is asked: no, and yes.
+        // The user decides: no, and yes.
         let asking = try await b.visit("advertise", "sec-ask", "--accept", "--trust", "ask")
         for isYes in [false, true] {
           let guest = try await a.visit("invite", "sec-ask", asking.peer, "--identity", "Ann")
@@ -38,7 +38,7 @@ extension LabTests {
         }
         try await asking.leave()
 
-        // By rule: without the anchor, and with it.
+        // The rule decides: without the anchor, and with it.
         for isAnchored in [false, true] {
           if isAnchored { try await b.vicinity("identity", "anchor", "\(LabHost.home)/root.pem").ended() }
           let judge = try await b.visit("advertise", "sec-rule", "--accept", "--trust", "anchors")
@@ -92,11 +92,11 @@ extension LabTests {
         let falseBen = try await middle.visit(
           "advertise", "sec-false", "--accept", "--discovery", "static", "--port", "7000", name: "Ben")
         let place = "\(middle.cable.address):7000"
-        // By the ID, nobody is there.
+        // Nobody is found by the ID.
         let wanted = try ann.vicinity(
           "send", "sec-false", b.peer, "--message", "for Ben alone", "--at", place, "--timeout", "2", "--keys",
           "ephemeral", "--name", "Ann")
-        // By the name, somebody is.
+        // Somebody is found by the name.
         let a = try await ann.visit("invite", "sec-false", "Ben", "--at", place, name: "Ann")
         let falseAnn = try await middle.visit(
           "invite", "sec-false", "Ben", "--at", "\(ben.cable.address):7000", "--keys", "ephemeral", name: "Ann")
@@ -130,7 +130,7 @@ extension LabTests {
       openssl pkcs12 -export -in ann.pem -inkey ann.key -certfile lower.pem -passout pass:workshop -out ann.p12
       """
 
-    /// Whoever dials it is passed on to another, and all that goes either way is kept.
+    /// A relay that passes connections on to another host and keeps all bytes of both directions.
     private static let relay = """
       import asyncio, sys
       async def pass_on(reader, writer, tap):
@@ -164,7 +164,7 @@ extension LabHost {
 }
 
 extension VicinityPeer {
-  /// As one who has invited, and is let in or not.
+  /// Expects that this inviter is admitted, or not.
   fileprivate func ends(with other: VicinityPeer, isLetIn: Bool) async throws {
     if isLetIn {
       try await meets(other)

@@ -56,7 +56,7 @@ extension LabTests {
           try a.program.say("write \(name) 1000000")
         }
         for (name, other) in [("moving", b), ("elsewhere", c)] {
-          // Once all of it was taken, whichever is first.
+          // The write ends once all of its bytes were taken.
           try await a.expectDone("write", within: .seconds(20))
           try await a.does("send s reliable all beside-\(name)")
           try await other.hears("beside-\(name)", within: .seconds(2))
@@ -71,7 +71,7 @@ extension LabTests {
         print("of a stream that nobody reads \(taken) bytes were taken; the two programs grew by \(grown) bytes")
         #expect(taken < size / 4)
         for bytes in grown { #expect(bytes < 8 << 20) }
-        // Once it is read, all of it comes.
+        // The rest arrives once the stream is read.
         try b.program.say("read still")
         try await a.expectDone("write", within: .seconds(30))
         try await a.does("close still")

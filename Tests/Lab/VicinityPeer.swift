@@ -49,7 +49,7 @@ struct VicinityPeer {
 }
 
 extension LabHost {
-  /// Once it has started, it has said who it is.
+  /// Starts a command, and waits until it has printed its IDs.
   func visit(_ command: String, _ type: String, _ arguments: String..., name: String? = nil) async throws
     -> VicinityPeer
   {

@@ -6,7 +6,7 @@ import Wire
 
 @Suite struct CertificateChainTests {
   private let bench = CertificateFolder()
-  // After everything that a slow machine makes meanwhile.
+  // A time after everything that a slow machine makes meanwhile.
   private let now = time(nil) + 3_600
 
   private func evaluate(_ chain: [[UInt8]], _ anchors: String..., at moment: Int? = nil) throws -> TrustVerdict {

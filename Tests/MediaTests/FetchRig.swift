@@ -58,7 +58,7 @@ final class Collector: WebFetchOwner {
   private(set) var errors: [WebError?] = []
   private(set) var portions: [Int] = []
 
-  /// With an appetite of 0 the test makes the requests.
+  /// Creates a collector; with an appetite of 0 the test makes the requests.
   init(appetite: Int, _ told: @escaping (Collector) -> Void) {
     self.appetite = appetite
     self.told = told

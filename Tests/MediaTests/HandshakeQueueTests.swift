@@ -115,7 +115,7 @@ import Wire
       if came == owners.count { return rig.reactor.soon { rig.reactor.soon { rig.reactor.stop() } } }
       // The first three from one address and the fourth too; then others.
       let address: UInt8 = came < 4 ? 1 : UInt8(came)
-      // Without sockets nothing is left to test.
+      // A failure is fatal: nothing is left to test without sockets.
       visitors.append(try! Self.visitor(from: address, at: listener.address, saying: [], on: rig.reactor))
       come()
     }
@@ -140,7 +140,7 @@ import Wire
     func flood() {
       guard isFlooding else { return }
       for _ in 0..<3 {
-        // Without sockets nothing is left to test.
+        // A failure is fatal: nothing is left to test without sockets.
         visitors.append(try! Self.visitor(from: 9, at: listener.address, saying: [0x16], on: rig.reactor))
       }
       if visitors.count > 600 { visitors.removeFirst(3) }
@@ -170,7 +170,7 @@ import Wire
       let listener = try Listener(at: .loopback(port: 0), on: reactor) { try? room.take($0, for: owner) }
       var visitors: [Line] = []
       let before = HandshakeQueueTests.residentBytes()
-      // As many at once as the listener's backlog; those of the second half reuse the memory of others.
+      // The listener's backlog limits the batch; the second half reuses memory of the first.
       func come() throws {
         for number in 0..<500 {
           visitors.append(
@@ -182,7 +182,7 @@ import Wire
       func look() {
         let isSettled = room.count == 256 && owner.ends.count == last && last == visitors.count - 256
         if isSettled, visitors.count == 1_000 { return reactor.stop() }
-        // Without sockets nothing is left to test.
+        // A failure is fatal: nothing is left to test without sockets.
         if isSettled { try! come() }
         last = owner.ends.count
         reactor.schedule(after: .milliseconds(300), look)

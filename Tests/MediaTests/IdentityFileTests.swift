@@ -164,7 +164,7 @@ import Wire
     #expect(throws: IdentityError.tooSlow(iterationsMax: IdentityFile.iterationsMax)) {
       try IdentityFile.identity(from: bytes, password: CertificateFolder.password)
     }
-    // For its check, its certificates and its key: each is little enough.
+    // The iterations of the check, the certificates and the key add up; each alone is within the limit.
     try bench.export(["leaf"], options: "-iter \(IdentityFile.iterationsMax / 3 + 1)")
     #expect(throws: IdentityError.tooSlow(iterationsMax: IdentityFile.iterationsMax)) { try bench.identity() }
   }

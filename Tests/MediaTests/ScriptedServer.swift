@@ -15,7 +15,7 @@ final class ScriptedServer {
     /// Sends it again and again, for as long as somebody reads.
     case repeating(String)
     case hangUp
-    /// As if the cable were cut.
+    /// The connection is reset, as if the cable were cut.
     case reset
   }
 
@@ -88,7 +88,7 @@ private final class Guest {
     let text = String(decoding: request, as: UTF8.self)
     guard text.hasSuffix("\r\n\r\n") else { return }
     acts = server.acts(on: text)
-    // From now on each turn in which something can be sent.
+    // The registration then reports each turn in which something can be sent.
     if let registration { reactor.update(registration, to: .writable) }
   }
 

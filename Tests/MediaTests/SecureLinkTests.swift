@@ -96,7 +96,7 @@ import Wire
     }
     let link = try rig.dial(host, at: address)
     var before = -1
-    // Until a whole tenth of a second brings nothing more.
+    // The loop stops once a tenth of a second brings nothing more.
     func look() {
       if host.sent == before, before > 0 { return rig.reactor.stop() }
       before = host.sent

@@ -126,7 +126,7 @@ import Wire
       [spying.address], expecting: HostID(of: rig.hostKey.publicKey), rig.guestContext, on: rig.reactor, owner: guest
     ) {
       failure = $0
-      // Until all bytes have arrived.
+      // The loop runs until all bytes have arrived.
       spy.closed = { rig.reactor.stop() }
     }
     rig.run()

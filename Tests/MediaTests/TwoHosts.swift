@@ -133,7 +133,7 @@ final class PacketRelay {
     }
   }
 
-  /// From now on the guest's packets come from another address, and packets to the old one are lost.
+  /// Moves the guest: its packets come from another address from now on, and packets to the old one are lost.
   func move() throws {
     if let farRegistration { reactor.deregister(farRegistration) }
     far = try .datagrams(at: .loopback(port: 0))

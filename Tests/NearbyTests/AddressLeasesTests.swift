@@ -51,7 +51,7 @@ import Testing
     #expect(kind(leases.answer(try request(3, from: 2, [50, 4, 192, 168, 49, 10]), at: 0)) == 6)
     #expect(kind(leases.answer(try request(3, from: 1, [50, 4, 10, 0, 0, 5]), at: 0)) == 6)
     #expect(leases.answer(try request(3, from: 1, [54, 4, 10, 0, 0, 1]), at: 0) == nil)
-    // Its own wish, where it is free.
+    // The device gets the address that it requests if that is free.
     #expect(address(leases.answer(try request(1, from: 4, [50, 4, 192, 168, 49, 77]), at: 0)) == [192, 168, 49, 77])
     #expect(address(leases.answer(try request(1, from: 5, [50, 4, 192, 168, 49, 1]), at: 0)) == [192, 168, 49, 11])
   }

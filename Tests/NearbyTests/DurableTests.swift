@@ -120,7 +120,7 @@ struct DurableTests {
     try await bob.resume()
     let resource = try await bob.next { if case .resource(let resource) = $0 { resource } else { nil } }
     #expect(!resource.isUnderWay)
-    // Without a place it would not survive the next restart, and the offer stands.
+    // A resource without a path would not survive the next restart, and the offer stands.
     let error = await #expect(throws: NearbyError.self) { try await resource.accept() }
     #expect(error?.code == .invalidParameter && error?.description.contains("folder") == true)
     try await resource.accept(into: bob.folder.path)
@@ -255,7 +255,7 @@ final class DurableHost {
     here = (host, peer, session)
   }
 
-  /// In the session of the last run.
+  /// Resumes the session of the last run.
   func resume() async throws {
     let host = try await Nearby.Host.start(options())
     let peer = try await host.peer(named: name)

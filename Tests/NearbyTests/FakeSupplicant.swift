@@ -56,7 +56,7 @@ final class FakeSupplicant: Sendable {
 
   func endGroup() async { await run { $0.endGroup() } }
 
-  /// As NetworkManager answers about the radio.
+  /// Exports a NetworkManager that manages the radio, or does not.
   func manage(_ isManaged: Bool) async throws {
     await run { model in
       model.bus.export("/org/freedesktop/NetworkManager") { $0.reply([.objectPath("/device")]) }

@@ -35,7 +35,7 @@ import Wire
     #expect(try FileManager.default.contentsOfDirectory(atPath: place).sorted() == ["keys", "lock"])
   }
 
-  /// On a thread with a mask of its own: the process's is that of all tests.
+  /// Runs a body on a thread with a mask of its own: the process's is that of all tests.
   private func withMask(_ mask: mode_t, _ body: @escaping @Sendable () throws -> Void) async throws {
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
@@ -178,7 +178,7 @@ import Wire
   @Test func `keys are free once they are let go of, though a child was forked meanwhile`() throws {
     var store: KeyStore? = try open()
     let path = try #require(store?.path)
-    // As in a child that was forked and has not called exec yet.
+    // The lock stays held, as by a child that was forked and has not called exec yet.
     let duplicate = dup(try #require(try descriptor(of: "\(path)/lock")))
     defer { close(duplicate) }
     store = nil

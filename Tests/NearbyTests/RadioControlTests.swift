@@ -188,7 +188,7 @@ import Testing
     #expect(RadioCheck.findings(radios, error).map(\.state) == [.good, .unknown])
     machine.bus.stop()
     #expect(await control.radios().error?.code != nil)
-    // Without a radio.
+    // A machine without a radio.
     let bare = try RadioControl(busPath: machine.bus.path, system: SystemRadios("/nowhere"), givesAddresses: false)
     #expect(await bare.radios().radios.isEmpty)
     let none = await failure { () throws(RadioError) in _ = try await bare.stop(nil) }

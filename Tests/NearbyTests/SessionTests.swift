@@ -54,7 +54,7 @@ struct SessionTests {
       var (ada, bob): (TwoPeers.SessionPeer?, TwoPeers.SessionPeer?) = try await TwoPeers.connect()
       try bob?.session.trySend([2])
       if round % 2 == 0, let executor = ada?.host.executor {
-        // On its loop, so that it gets all of this at once.
+        // The host's loop runs this, so that it gets all of it at once.
         try await withTaskExecutorPreference(executor) {
           try ada?.session.trySend([1])
           ada = nil
@@ -188,7 +188,7 @@ struct SessionTests {
   func namelessFile() async throws {
     let (ada, bob) = try await TwoPeers.connect()
     let folder = TemporaryFolder()
-    // As many of this name as there may be: that there is no room for another is found out at the end.
+    // All numbered names are taken: the lack of a free one is found out at the end.
     for number in 1...10_000 {
       let name = number == 1 ? "bytes" : "bytes (\(number))"
       #expect(FileManager.default.createFile(atPath: "\(folder.path)/\(name)", contents: nil))

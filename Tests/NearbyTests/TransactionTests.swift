@@ -130,7 +130,7 @@ struct TransactionTests {
         })
       driver.inTransaction {}
     }
-    // Once the first one is stored: a host that ends before that has no more delays.
+    // The host waits until the first one is stored: a host that ends before that has no more delays.
     let waited = await waiting.stream.first { _ in true }
     await host.suspend()
     #expect(waited == true && isStored.withLock { $0 } == true)
@@ -189,7 +189,7 @@ private final class RecordingObserver: TransactionObserver {
 
   var counts: [Int] { found.withLock { $0 } }
 
-  /// From now on something is due in each turn.
+  /// Makes something due in each turn from now on.
   func keepsBusy(_ reactor: Reactor) {
     reactor.schedule(after: .zero) { [weak self, unowned reactor] in self?.keepsBusy(reactor) }
   }

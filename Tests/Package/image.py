@@ -16,7 +16,7 @@ END_SECONDS_MAX = 20
 
 
 def build_image(from_source):
-    """From the packages that are there; or compiled, as 'docker build' does it, with the toolchain of this machine."""
+    """The image from the packages that are there; or compiled, as 'docker build' does it, by this machine's toolchain."""
     run(f"{HERE}/images", *(["swift"] if from_source else []), seconds=600)
     given = ["--build-context", f"package={PACKAGES}"]
     if from_source:
@@ -59,7 +59,7 @@ def run_one(host):
 
 
 def find_from_another(client, host):
-    """By the Avahi of both hosts."""
+    """Discovery through the Avahi of both hosts."""
     peer = client.ask("POST", "/v1/peers", {"displayName": "Ann"})["id"]
     client.ask("POST", "/v1/advertisers", {"peer": peer, "serviceType": "shop"})
     command = ("run", "--rm", *ON_HOST, "localhost/vicinity", "peers", "shop", "--timeout", "3s", "--keys", "ephemeral")
@@ -119,7 +119,7 @@ def check_quadlet(host):
 
 
 def use_compose(host):
-    """By podman's socket, since there is no Docker engine."""
+    """Compose through podman's socket, since there is no Docker engine."""
     server = subprocess.Popen(
         host.command("podman", "system", "service", "--time", "0", "unix:///run/podman.sock"), stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)

@@ -199,7 +199,7 @@ class Writer:
 
 
 def upgrade(machine, client, command, newer):
-    """Under load: nothing is lost, and nobody is refused."""
+    """An upgrade under load loses nothing, and refuses nobody."""
     other = Client(machine.process).pair(client.ask("POST", "/v1/pairing-codes", {"role": "member"})["code"])
     history = {"keep": "durable", "count": 100000}
     client.join("Ann", "talk", history)
@@ -238,7 +238,7 @@ def remove(machine, client, purge):
     until(client.is_ready, "the gateway is not ready when it is installed again")
     expect(client.is_known(), "a token is lost when the package is removed and installed again")
 
-    # As docs/operations.md says in "Back up".
+    # The steps of "Back up" in docs/operations.md.
     machine.sh("install -d -o vicinity -g vicinity -m 700 /srv/backup && mkdir -p /etc/systemd/system/vicinity.service.d")
     machine.sh("printf '[Service]\\nReadWritePaths=/srv/backup\\n' >/etc/systemd/system/vicinity.service.d/override.conf")
     machine.sh("systemctl daemon-reload && systemctl restart vicinity && vicinity backup /srv/backup/monday")

@@ -38,7 +38,7 @@ def check_package(place):
     found = run("lintian", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit", 0, *packages)
     note(f"lintian: {found.strip() or 'no error and no warning'}")
 
-    # At another time, in another folder, under another umask.
+    # The second build has another time, another folder and another umask.
     os.umask(0o077)
     run(f"{ROOT}/packaging/package", f"{place}/twin", env={**os.environ, "PROGRAM": PROGRAM, "TMPDIR": place, "TZ": "Asia/Tokyo"})
     os.umask(0o022)

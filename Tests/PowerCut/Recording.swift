@@ -9,7 +9,7 @@ public final class Recording: Sendable {
     var steps: [Step] = []
     var files: [String: Int] = [:]
     var filesMade = 0
-    /// As they were seen last.
+    /// The marks as they were seen last.
     var marks: [String: [UInt8]] = [:]
   }
 
@@ -97,7 +97,7 @@ public final class Recording: Sendable {
       let file = state.filesMade
       state.filesMade += 1
       state.files[name] = file
-      // By SQLite, or empty by the program right before.
+      // SQLite made the file, or the program did so right before and left it empty.
       state.steps.append(.made(file: file, name: name))
       return file
     }

@@ -23,7 +23,7 @@ enum Tap {
 
   private struct State {
     var recordings: [Recording] = []
-    /// By its address.
+    /// The open files, by address.
     var opened: [Int: Opened] = [:]
   }
 

@@ -90,7 +90,7 @@ class Guest:
                 run("dpkg", "-x", package, self.root)
 
     def fetch_kernel(self, packages, empty):
-        """By package lists of its own: those of the machine stay as they are."""
+        """apt uses package lists of its own: those of the machine stay as they are."""
         sites = output("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").split()
         site = next(site for site in sites if "security" not in site)
         lists = self.folder / "lists"

@@ -78,7 +78,7 @@ import Testing
     let posts = Answers(count / 5) { ada.stop() }
     bob.post {
       answerer.start(on: bob) {
-        // For a while it is worthwhile to look out for its answers, and for a while it is not.
+        // The answers come slowly for a while, so that polling does not pay, and quickly for a while.
         if answerer.left % 400 < 20 { keepBusy(50_000) }
         answerer.say()
       }

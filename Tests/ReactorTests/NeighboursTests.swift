@@ -3,7 +3,7 @@ import Testing
 @testable import Reactor
 
 @Suite struct NeighboursTests {
-  /// As the kernel writes one: its header, the neighbour, the address behind another attribute.
+  /// A message as the kernel writes it: its header, the neighbour, the address behind another attribute.
   private func told(_ address: [UInt8], family: UInt8, interface: UInt8 = 3, state: UInt8, type: UInt8 = 28) -> [UInt8]
   {
     let neighbour: [UInt8] = [family, 0, 0, 0, interface, 0, 0, 0, state, 0, 0, 1]

@@ -41,7 +41,7 @@ import Testing
       done.append("piece")
       if done.count < 6 { reactor.schedule(at: Reactor.now, walk) } else { reactor.stop() }
     }
-    // As an answer of another thread comes: the loop has taken it, and a piece of the walk is due.
+    // The case of an answer from another thread: the loop has taken it, and a piece of the walk is due.
     reactor.schedule(after: .zero, walk)
     reactor.soon {
       done.append("answer")

@@ -15,7 +15,7 @@ struct LayerTests {
       onFork: "UPDATE \(name) SET id = id + 1")
   }
 
-  /// As an earlier release knew them, which counted all of them together.
+  /// The layers as an earlier release declared them, with one count of all migrations.
   private static let low = Schema.Layer("low", [step("a"), step("b")], counted: 0..<2)
   private static let high = Schema.Layer("high", [step("c"), step("d")], counted: 2..<4)
   /// Each with one more.
@@ -26,7 +26,7 @@ struct LayerTests {
     try Database(path, schema: Schema(layers)).tables()
   }
 
-  /// As an earlier release left it: with a count of migrations, and no versions of layers.
+  /// Makes a file as an earlier release left it: with a count of migrations, and no versions of layers.
   private func makeCounted(_ count: Int) throws {
     for end in ["", "-wal", "-shm", ".before-upgrade", LastCommit.suffix] { unlink(path + end) }
     let database = try Database(path, schema: .none)

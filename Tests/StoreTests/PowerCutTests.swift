@@ -41,11 +41,11 @@ private struct Ledger {
       INSERT INTO total VALUES (0, 0);
       """)
   ])
-  /// So small that the log is brought into the file, and begun anew, in the middle of it all.
+  /// The size of the log at which it is checkpointed: small, so that it begins anew in the middle of the test.
   private static let logPages = 30
 
   private var chance: Chance
-  /// That a writer sets before it begins.
+  /// The `synchronous` setting of the writer.
   private let synchronous: String
   private var files: [String: [UInt8]] = [:]
   private var entriesKept = 0

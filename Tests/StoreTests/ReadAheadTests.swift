@@ -9,7 +9,7 @@ import Testing
   private var path: String { "\(folder.path)/house.db" }
   /// More than a file has that is looked through as it is opened.
   private static let rows = 20_000
-  /// So many pages of the file, one after another.
+  /// The number of pages of the file that are read, one after another.
   private static let walked = 2_000
 
   @Test func `From a disk comes what is asked for and what lies beside it, whatever that disk reads ahead`() throws {

@@ -12,7 +12,7 @@ final class StoreChild {
   private let output: CInt
   private var heard: [UInt8] = []
 
-  /// In a shell, after the words that stand before it.
+  /// Starts the program in a shell, after the words of `before`.
   init(_ arguments: String..., before: String = "") throws {
     var (down, up): ([CInt], [CInt]) = ([0, 0], [0, 0])
     guard pipe(&down) == 0, pipe(&up) == 0 else { throw Failure(description: "no pipe: errno \(errno)") }

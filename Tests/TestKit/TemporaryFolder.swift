@@ -7,9 +7,9 @@ public final class TemporaryFolder: Sendable {
 
   public enum Place {
     case anywhere
-    /// In memory, where the system has such a place: for tests that sync often and measure no disk.
+    /// A folder in memory, if the system has such a place: for tests that sync often and measure no disk.
     case memory
-    /// On a file system that outlasts a restart of the system.
+    /// A folder on a file system that outlasts a restart of the system.
     case disk
 
     fileprivate var path: String {

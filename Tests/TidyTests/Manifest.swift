@@ -3,7 +3,7 @@ struct Manifest {
   struct Target: Equatable {
     let kind: String
     let name: String
-    /// Among the tests, and no part of what is installed.
+    /// Whether it belongs to the tests, and is not installed.
     let isTest: Bool
     let dependencies: Set<String>
     /// The line at which its declaration begins, counted from 0.

@@ -50,7 +50,7 @@ enum ProofRules {
     file.comments[line].lowercased().contains("safe")
   }
 
-  /// From the comment above the function that holds the line down to the line; empty outside of functions.
+  /// The lines from the comment above the function around a line down to that line; empty outside of functions.
   private static func functionAround(_ line: Int, in file: SourceFile) -> Range<Int> {
     let declaration = #/\b(?:func|init|deinit|subscript|var)\b/#.wordBoundaryKind(.simple)
     var depth = indentation(of: file.code[line]) + 1

@@ -7,7 +7,7 @@ import Testing
 @testable import Nearby
 @testable import vicinity
 
-/// Whoever sits at the gateway's machine gets in again.
+/// Recovery of access from the gateway's own machine.
 @Suite(.timeLimit(.minutes(2))) struct AdminTests {
   @Test("A reset ends operators' tokens at the running gateway and shows a code; members stay, unless everybody goes")
   func running() throws {

@@ -140,7 +140,7 @@ import Testing
 }
 
 extension TemporaryFolder {
-  /// In `good.p12`.
+  /// Writes an identity to `good.p12`.
   fileprivate func makeIdentity(password: String) throws -> [UInt8] {
     let script = """
       openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=Ann -keyout key -out leaf

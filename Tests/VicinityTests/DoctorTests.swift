@@ -249,7 +249,7 @@ import struct Reactor.SocketAddress
     let socket = try listener(at: path)
     defer { close(socket) }
     #expect(listen(socket, 4) == 0)
-    // On a thread of its own, since it waits.
+    // The bus has a thread of its own, since the check blocks.
     let bus = try Reactor()
     bus.start()
     defer { bus.stop() }

@@ -21,7 +21,7 @@ final class GatewayClient {
   private(set) var peer = ""
   private(set) var session = ""
 
-  /// With a peer of that name, in a session that takes files unasked.
+  /// A client with a peer of that name, in a session that accepts files automatically.
   convenience init(
     _ name: String, in folder: TemporaryFolder, _ options: [String] = [], environment: [String: String] = [:],
     role: String = "member", through: [String] = []
@@ -100,7 +100,7 @@ final class GatewayClient {
     throw Refused(description: "nothing came in \(list)")
   }
 
-  /// By each other's data.
+  /// Connects both sessions by each other's connection data.
   func connect(with other: GatewayClient) throws {
     let (here, there) = (
       try ask("GET", "\(path)/connection-data"), try other.ask("GET", "\(other.path)/connection-data")
@@ -119,7 +119,7 @@ final class GatewayClient {
     }
   }
 
-  /// From here on.
+  /// Resets the peak of resident memory.
   func resetPeak() throws {
     let file = open("/proc/\(program.process)/clear_refs", O_WRONLY)
     defer { close(file) }

@@ -74,7 +74,7 @@ import Testing
     let found = try bob.ask("POST", "/v1/browsers", ["serviceType": "chat"])["found"]?.text ?? ""
     _ = try bob.wait(in: found) { $0["id"] == .text(ada.peer) }
     try ada.connect(with: bob)
-    // As where its power goes, nothing is closed.
+    // A stopped process closes nothing, as in a power cut.
     ada.program.signal(SIGSTOP)
     let stopped = ContinuousClock.now
     let gone = try bob.wait(in: "\(bob.path)/members") { $0["state"] == "notConnected" }

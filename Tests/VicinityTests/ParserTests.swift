@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  /// As a shell parts them, up to a pipe or a redirection.
+  /// The words of a line as a shell splits them, up to a pipe or a redirection.
   private static func words(_ line: Substring) -> [String] {
     var words = [""]
     var isQuoted = false

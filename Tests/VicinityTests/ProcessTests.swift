@@ -146,6 +146,6 @@ import Testing
     #expect(ids[0] == ids[1])
   }
 
-  /// On this machine only, at a free port, with keys of its own.
+  /// The options of a host on this machine only, at a free port, with ephemeral keys.
   static let alone = ["--discovery", "static", "--keys", "ephemeral"]
 }

@@ -71,7 +71,7 @@ import Testing
     return String(try #require(block))
   }
 
-  /// By name and labels, in an order of their own.
+  /// The values by name and labels, in canonical order.
   private static func numbers(_ text: String) -> [String: Double] {
     var numbers: [String: Double] = [:]
     for line in text.split(separator: "\n") where !line.hasPrefix("#") {

@@ -173,7 +173,7 @@ import Testing
     let much = try folder.write([UInt8](repeating: 7, count: 4 << 20), to: "docs.tar")
     let bob = try start(
       ["send", "backup", "Ada", "--stream", "docs.tar", "--json"], named: "Bob", .input(much), at: [number])
-    // Whoever has nowhere to write to leaves, perhaps before saying why.
+    // The receiver, whose output is full, leaves, perhaps before it reports why.
     let code = try bob.ended()
     #expect(code == ExitCode.failed.rawValue || code == ExitCode.lost.rawValue, "\(code): \(bob.err)")
     #expect(try ada.ended() == 1)

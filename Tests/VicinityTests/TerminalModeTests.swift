@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// As it is drawn where there is something to type.
+  /// The prompt as it is drawn for an empty line.
   private static let prompt = "> \r\u{1B}[2C"
 
   private static let alone = " --discovery static --keys ephemeral --name Ada"

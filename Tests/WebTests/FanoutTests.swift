@@ -10,7 +10,7 @@ import Web
     return text + (0..<max(0, count - text.count)).map { UInt8(truncatingIfNeeded: $0 &+ number) }
   }
 
-  /// As a server sends it.
+  /// A frame as a server sends it.
   private static func frame(_ opcode: UInt8, _ payload: [UInt8]) -> [UInt8] {
     SocketClient.bytes(opcode, payload, isMasked: false)
   }
@@ -109,7 +109,7 @@ import Web
     let message = Self.message(7, bytes: 300)
     try rig.onHandler { handler in
       message.withUnsafeBytes { handler.ring.publish($0) }
-      // Those who have been offered it by now, and their places are taken by those who have not.
+      // The first ten have been offered it by now; subscribers that have not take their places.
       handler.after(.zero) { for talker in handler.sockets.prefix(10) { talker.socket.map(handler.ring.unsubscribe) } }
     }
     for client in clients { #expect(try client.receive()?.payload == message) }

@@ -51,7 +51,7 @@ private final class IndependentClient {
 
   init(_ port: UInt16, _ path: String, _ messages: [Message]) throws {
     (unsent, count) = (messages, messages.count)
-    // In `#require` itself, the strings would not live until the call.
+    // The strings would not outlive `#require` if this call stood in it.
     let context = CWebSockets_context(protocols, independentEvent)
     self.context = try #require(context)
     let me = Unmanaged.passUnretained(self).toOpaque()

@@ -56,7 +56,7 @@ final class SecureClient: Client {
     if result == 1 { return Array(room[..<count]) }
     switch (SSL_get_error(ssl, result), errno) {
     case (SSL_ERROR_ZERO_RETURN, _): return []
-    // As without TLS: what the server did not read any more makes its end one of TCP alone.
+    // A reset ends the connection as without TLS, if the server left bytes unread.
     case (SSL_ERROR_SYSCALL, ECONNRESET): return []
     case (SSL_ERROR_WANT_READ, _): throw Failure(description: "nothing comes")
     default: throw Failure(description: "it is cut")

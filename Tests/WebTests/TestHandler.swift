@@ -157,7 +157,7 @@ final class Sink: BodySink {
   }
 }
 
-/// So many pieces of ten bytes.
+/// A body of pieces of ten bytes each.
 final class ChunkSource: BodySource {
   private var left: Int
   private let fails: Bool

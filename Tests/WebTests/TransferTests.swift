@@ -39,7 +39,7 @@ import Web
   }
 
   @Test func `curl sends 256 MiB, and the server stays small`() async {
-    // In a process of its own: other tests need memory too.
+    // A process of its own excludes the memory of other tests.
     await #expect(processExitsWith: .success) {
       let rig = try WebRig()
       _ = try rig.ask("GET / HTTP/1.1\r\nHost: here\r\n\r\n")

@@ -63,7 +63,7 @@ struct Limited: Sendable, CustomTestStringConvertible {
       Raw.count(count) + (0..<count).flatMap { [1, UInt8($0) + (($0 < 29) ? 0x20 : 0x21), 0] }
     },
     Limited("discovery key", 255, part: DiscoveryInfo.self) { count in
-      // With its “=” a key of 255 bytes is over the limit of a pair, so 254 is the longest that can be.
+      // A key of 255 bytes and its “=” exceed the limit of a pair, so 254 is the longest possible.
       count == 255 ? [1] + Raw.bytes(254) + [0] : [1] + Raw.bytes(count) + [0]
     },
     Limited("discovery value", 255, part: DiscoveryInfo.self) { count in

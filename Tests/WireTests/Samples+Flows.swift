@@ -76,7 +76,7 @@ struct ResourceChunk: Frame {
     sink.put(raw: payload.span.bytes)
   }
 
-  /// Without the proof, which the view does not write.
+  /// The bytes without the proof, which the view does not write.
   var viewed: [UInt8] {
     let size = ResourceChunkView.encodedSize(
       flow: flow, turn: turn, offset: offset, digest: digest, payloadBytes: payload.count)

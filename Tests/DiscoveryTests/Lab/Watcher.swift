@@ -116,7 +116,7 @@ extension Watcher {
     }
   }
 
-  /// In any order.
+  /// The records with these names, which may appear in any order.
   func sees(all names: Set<String>) async throws -> [String: SeenID] {
     var seen: [String: SeenID] = [:]
     for name in names { seen[name] = try await sees(name).id }

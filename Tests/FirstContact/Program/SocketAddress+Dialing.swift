@@ -2,7 +2,7 @@ internal import Reactor
 internal import Wire
 
 extension SocketAddress {
-  /// From an address as it is given by hand: `127.0.0.1:7777`, or `[::1]:7777`.
+  /// Parses an address as it is given by hand: `127.0.0.1:7777`, or `[::1]:7777`.
   init(dialing address: Address) throws(Misuse) {
     let text = address.description
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),

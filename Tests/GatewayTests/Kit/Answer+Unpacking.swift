@@ -1,7 +1,7 @@
 internal import CZlib
 
 extension Answer {
-  /// As who asked for gzip reads it.
+  /// The answer, decompressed if it is packed with gzip.
   func unpacked() -> Answer {
     guard self["Content-Encoding"] == "gzip" else { return self }
     var stream = z_stream()

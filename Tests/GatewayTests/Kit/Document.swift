@@ -16,7 +16,7 @@ struct Document: Sendable {
     let method: String
     let path: String
     let json: JSON
-    /// With those of its path.
+    /// The parameters, with those of the path.
     let parameters: [JSON]
 
     var name: String { "\(method) \(path)" }

@@ -48,7 +48,7 @@ struct EveryResource {
     }
   }
 
-  /// By data, and with an identity: so there is a connection, and a decision.
+  /// Begins a connection by data, with an identity: both a connection and a trust decision then exist.
   private mutating func wait() async throws {
     let identity = try await anna.client.make(
       "/v1/identities", ["data": .text(try TestCertificates().identity), "password": "secret"])

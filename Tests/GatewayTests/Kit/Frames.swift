@@ -14,9 +14,9 @@ final class Frames: Sendable {
   }()
 
   private struct Memory {
-    /// By their ids.
+    /// Requests by their IDs.
     var questions: [(id: JSON, frame: JSON)] = []
-    /// By their numbers.
+    /// Paths by the numbers of their subscriptions.
     var channels: [Int64: String] = [:]
   }
 

@@ -15,7 +15,7 @@ final class Line: @unchecked Sendable {
   private var tls: Security?
   private var inbox: [UInt8] = []
 
-  /// At the loopback, or whatever address is given; under TLS where an authority to believe is, by that name or address.
+  /// Connects to loopback or the given address; with TLS if an authority is given, for that name or address.
   init(to port: UInt16, at host: String = "127.0.0.1", trusting authority: [UInt8]? = nil, as name: String? = nil)
     throws
   {
@@ -58,7 +58,7 @@ final class Line: @unchecked Sendable {
 
   func write(_ text: String) throws { try write(Array(text.utf8)) }
 
-  /// So many bytes; nil at the end of the connection.
+  /// Reads this number of bytes; nil at the end of the connection.
   func read(_ count: Int) throws -> [UInt8]? {
     while inbox.count < count {
       if try !fill() { return nil }

@@ -10,7 +10,7 @@ final class MemoryRequest: ExchangeServer {
   let pace = Pace(WebLimits())
   private let handler: any WebHandler
   private let reactor: Reactor
-  /// Until the answer is there, or the client has left.
+  /// The exchange; nil once it is answered, or the client has left.
   private var exchange: Exchange?
   /// The bytes that the client has sent and the handler has not read.
   private var unread: [UInt8]

@@ -201,7 +201,7 @@ final class RaceScenario: @unchecked Sendable {
     core.sessions.values.filter { $0.owner == owner }.flatMap(\.resourceModels.values)
   }
 
-  /// At any time.
+  /// The limits that hold at any time.
   private func checkLimits(_ core: Core) {
     func most(_ peers: [PeerModel]) -> Int { Dictionary(grouping: peers, by: \.id).values.map(\.count).max() ?? 0 }
     for (what, count, countMax) in [

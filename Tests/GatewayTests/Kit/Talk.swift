@@ -48,7 +48,7 @@ final class Talk: Sendable {
     }
   }
 
-  /// That has said who it is.
+  /// A WebSocket that has authenticated.
   static func connected(_ asker: HTTPClient) async throws -> Talk {
     let talk = try await open(asker)
     let answer = try await talk.ask(["id": 0, "connect": ["token": .text(asker.token ?? "")]])
@@ -107,7 +107,7 @@ final class Talk: Sendable {
     payload.count >= 2 ? UInt16(payload[0]) << 8 | UInt16(payload[1]) : 1005
   }
 
-  /// As it came: 16 is the end of the connection.
+  /// The next frame, unprocessed: the opcode 16 stands for the end of the connection.
   private func raw() async throws -> (opcode: UInt8, payload: [UInt8]) {
     try await onThread { [line] in
       guard let start = try line.read(2) else { return (16, []) }

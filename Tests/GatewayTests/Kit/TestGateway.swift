@@ -19,7 +19,7 @@ final class TestGateway: Sendable {
     self.options = options
   }
 
-  /// As long as it is not closed.
+  /// The gateway, which must not be closed.
   var running: Gateway {
     guard let gateway = state.withLock({ $0 }) else { preconditionFailure("the gateway is closed") }
     return gateway

@@ -8,7 +8,7 @@ actor CommandRunner {
   private var sessions: [String: Session] = [:]
   private var advertisers: [String: Advertiser] = [:]
   private var browsers: [String: Browser] = [:]
-  /// By session and peer; those who have gone too.
+  /// The members by session and peer; those that have gone, too.
   private var members: [String: [String: Member]] = [:]
   private var writers: [String: StreamWriter] = [:]
   private var readers: [String: StreamReader] = [:]
@@ -91,7 +91,7 @@ actor CommandRunner {
     return nil
   }
 
-  /// Whoever invites is let into the session.
+  /// Advertises; every inviter is admitted to the session.
   func advertise(_ words: Words) async throws -> Command.Work? {
     let (key, type) = (try words.word(0), try words.word(2))
     let (peer, session) = (try named(words.word(1), in: peers), try session(words.word(3)))

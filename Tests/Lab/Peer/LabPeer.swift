@@ -11,7 +11,7 @@ enum LabPeer {
       let runner = CommandRunner(try await Host.start(try options(CommandLine.arguments.dropFirst())))
       EventWriter.tell("started", ["id": runner.host.id.text])
       await withDiscardingTaskGroup { group in
-        // To wait for a line holds up this thread, and nothing else lives on it.
+        // The wait for a line blocks this thread, and nothing else lives on it.
         while let line = readLine(), line != "quit" {
           if let work = await runner.obey(line) { group.addTask { await work() } }
         }

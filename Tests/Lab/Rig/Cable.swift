@@ -59,7 +59,7 @@ final class Cable {
     try await set(faults)
   }
 
-  /// As good as new.
+  /// Removes all faults.
   func mend() async throws { try await set(.none) }
 
   // MARK: Addresses

@@ -21,7 +21,7 @@ struct Faults: Hashable, Sendable {
   var lossOut = 0.0
   /// And on the way to it.
   var lossIn = 0.0
-  /// In each direction; nil where the cable is as fast as the machine.
+  /// The rate in each direction; nil if the cable is as fast as the machine.
   var bytesPerSecondMax: Int?
   /// Packets from or to these ports are lost.
   var blocked: Set<Port> = []

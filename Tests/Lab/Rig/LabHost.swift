@@ -162,7 +162,7 @@ final class LabHost {
     bus = nil
   }
 
-  /// With more settings of its own, where those are given.
+  /// Starts Avahi, with additional settings if some are given.
   func startAvahi(_ settings: String = "") async throws {
     // One that was killed has left its number, which by now may be that of another process.
     let daemon =

@@ -37,7 +37,7 @@ enum LabRig {
       Say here: cut h1 · mend h1 · loss h1 10 (percent) · rate h1 125000 (bytes a second) · block h1 udp 5353 · \
       isolate h1 · address h1 10.77.0.99/24 · kill h1 · boot h1 · avahi h1 stop · avahi h1 start · quit
       """)
-    // Whoever reads it may be a program, to which it would go when there is more.
+    // The output is flushed, since its reader may be a program, and a pipe is buffered.
     fflush(nil)
   }
 

@@ -17,7 +17,7 @@ struct Namespaces: Sendable {
     }
   }
 
-  /// As this process counts processes.
+  /// The process number as this process sees it.
   let process: pid_t
 
   private static let isRoot = geteuid() == 0

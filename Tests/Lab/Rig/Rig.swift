@@ -12,7 +12,7 @@ final class Rig {
   nonisolated static let hostsMax = 250
 
   private(set) var networks: [Network] = []
-  /// Those that are lent; more may stand by.
+  /// The hosts that are lent; more may stand by.
   var hosts: [LabHost] { Array(allHosts.prefix(lentCount)) }
   private var allHosts: [LabHost] = []
   private var lentCount = 0
@@ -44,7 +44,7 @@ final class Rig {
     self.namespaces = namespaces
   }
 
-  /// So many hosts, new ones where there are too few.
+  /// Prepares this number of hosts, and makes new ones if there are too few.
   private func ready(_ count: Int) async throws {
     precondition(count <= Self.hostsMax, "a rig has no addresses for \(count) hosts")
     let fresh = (allHosts.count..<max(count, allHosts.count)).map { LabHost($0 + 1, of: self) }
@@ -144,7 +144,7 @@ final class Rig {
     return program.output
   }
 
-  /// Once it is up, a shell has said which process it is.
+  /// The namespaces of a shell that has started and printed its process number.
   static func namespaces(of shell: Program) async throws -> Namespaces {
     let line = try await shell.line("that it is up", within: .seconds(10)) { $0.hasPrefix("up ") }
     guard let process = pid_t(line.dropFirst("up ".count)) else { throw LabError("'\(line)' names no process") }

@@ -43,7 +43,7 @@ enum StoreWriter {
     }
   }
 
-  /// Until there is no room; goes on when a line says that there is some again.
+  /// Writes until the disk is full, and goes on when a line says that there is room again.
   private static func fill(_ writer: Writer) async throws {
     var value = 0
     do {
