@@ -10,7 +10,7 @@ public protocol Crypto: AnyObject {
   func verify(_ signature: Signature, of bytes: [UInt8], by key: PublicKey) -> Bool
   /// Signs with the private key of a security identity; nil where the host has no identity of this number.
   func sign(_ bytes: [UInt8], with identity: IdentityID) -> [UInt8]?
-  /// Whether the leaf certificate's key made this signature; says nothing of trust in the chain.
+  /// Whether the leaf certificate's key made this signature, which does not imply trust in the chain.
   func verify(_ signature: [UInt8], of bytes: [UInt8], byLeafOf chain: [[UInt8]]) -> Bool
 }
 

@@ -41,7 +41,7 @@ extension Engine {
   }
 
   /// Groups the pairs of a cohort with local slots into outputs: which members, and for which local endpoints. No
-  /// endpoint is told of itself.
+  /// endpoint gets a report of itself.
   func forEachReport(_ cohort: Cohort, _ slots: SlotSet, _ report: ([MemberView], Locals) -> Void) {
     let presence = cohort.presence
     let group = presence.group

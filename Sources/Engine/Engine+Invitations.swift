@@ -284,7 +284,7 @@ extension Engine {
     default: break
     }
     let isAskedAgain = adhocEnded(invitation, reason)
-    // The session hears of a peer that is there already, or joining, as a member.
+    // The session sees a peer that is there already, or joining, as a member.
     if reason == .none || reason == .already || isFellow(peer, of: local) { return }
     if isAskedAgain, local.adhoc?.failures[peer] == reason { return }
     if isAskedAgain { local.adhoc?.failures[peer] = reason }
@@ -331,7 +331,7 @@ extension Engine {
     guard let invitation = incoming[id] else { return }
     if invitation.isPending {
       if now >= invitation.deadline {
-        // The invitee accepted and heard no more: cancels, and says so when it is asked again. A program that had no
+        // The invitee accepted and got no answer: it cancels, and says so when it is asked again. A program that had no
         // turn yet answers busy: no person let it run out.
         if case .asked = invitation.state, !invitation.isShown {
           decline(invitation, .busy)

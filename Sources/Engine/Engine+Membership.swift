@@ -174,7 +174,7 @@ extension Engine {
     guard !member.host.isSelf, !sabotage.contains(.introducesNobody) else { return }
     let isAlone = roster.isEmpty && before.isEmpty && !isThere
     guard isInviter || !isAlone else { return }
-    // Introduce the newcomer to the present members; and to itself, as a ticket for members that have not heard of it.
+    // Introduce the newcomer to the present members; and to itself, as a ticket for members that do not know it yet.
     introduce([member.entry], by: local, to: before + [member.presence], spread: false)
     introduce(roster, by: local, to: [member.presence], spread: true)
   }

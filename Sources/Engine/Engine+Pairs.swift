@@ -318,7 +318,7 @@ extension Engine {
     noteAdmission(by: cohort, SlotSet(slot), seen: seen)
     cohort.relations.admitted.insert(slot)
     guard cohort.relations.refusedThere.contains(slot) else { return update(cohort, SlotSet(slot)) }
-    // The other side has changed its mind, and waits to hear that nothing stands against it here.
+    // The other side has changed its mind, and waits for a reply that nothing stands against it here.
     cohort.relations.refusedThere.remove(slot)
     cohort.relations.refused.remove(slot)
     for member in cohort.members {

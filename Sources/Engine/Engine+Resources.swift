@@ -29,7 +29,7 @@ extension Engine {
     if let bond = member(of: transfer.pair)?.host.bond { activateReceivers(over: bond) }
   }
 
-  /// Forgets a transfer whose other side needs to hear nothing more.
+  /// Forgets a transfer whose other side needs no further message.
   private func forget(_ transfer: Transfer) {
     flows.remove(transfer)
     timers.cancel(.resource(transfer.id))

@@ -36,7 +36,7 @@ extension Engine {
     return writer.id
   }
 
-  /// Accepts all of the bytes or none: they arrive in order, or the reader is told that the stream ended before.
+  /// Accepts all of the bytes or none: they arrive in order, or the reader gets an end of the stream before them.
   public func write(_ bytes: [UInt8], to stream: StreamID, at now: Instant) throws(EngineError) {
     beginMutation(now)
     defer { finishMutation() }
@@ -247,7 +247,7 @@ extension Engine {
 
   // MARK: The pair
 
-  /// Ends streams with their pair, on each side as it hears of it.
+  /// Ends streams with their pair, on each side as it learns of it.
   func endStreams(_ reason: Reason, where test: (Pair) -> Bool) {
     precondition(reason != .none, "a pair ends for a reason")
     for writer in flows.writers.values where test(writer.pair) {

@@ -81,7 +81,7 @@ package struct Sabotage: OptionSet, Sendable {
   package static let forgetsWhoIsAway = Sabotage(rawValue: 1 << 36)
   /// Ad hoc mode asks again after a no.
   package static let asksAgain = Sabotage(rawValue: 1 << 37)
-  /// The session of an inviter is not told that its invitation failed.
+  /// The session of an inviter gets no report that its invitation failed.
   package static let hidesFailures = Sabotage(rawValue: 1 << 38)
   /// The refusals of people are lost in a restart.
   package static let forgetsAnswers = Sabotage(rawValue: 1 << 39)

@@ -82,7 +82,7 @@ struct RegistrationTable {
     return handlers
   }
 
-  /// Nil where the kernel need not be told.
+  /// Changes the interest; nil if the kernel need not be called.
   mutating func change(_ registration: Registration, to interest: Readiness) -> CInt? {
     guard let descriptor = descriptor(of: registration) else { return nil }
     let place = Int(registration.slot)

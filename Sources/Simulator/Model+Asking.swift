@@ -208,7 +208,7 @@ extension Model {
         return
       }
     }
-    // Either may have left before the other's side heard of the end.
+    // Either may have left before the other's side learned of the end.
     guard inviter.leaves == invitation.leaves, guest.leaves == invitation.acceptedLeaves else { return }
     if !inviter.joinedWith.contains(guest.id) { inviter.joinedWith.append(guest.id) }
     if !guest.joinedWith.contains(inviter.id) { guest.joinedWith.append(inviter.id) }

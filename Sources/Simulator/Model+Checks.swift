@@ -53,7 +53,7 @@ extension Model {
     }
   }
 
-  /// Between two checks a host may have been heard and fallen silent again.
+  /// A host may have sent and fallen silent again between two checks.
   func heard(from: Int, to: Int) {
     silentSince[from * plan.hosts.count + to] = .max
     openSince[from * plan.hosts.count + to] = now
@@ -223,7 +223,7 @@ extension Model {
     }
   }
 
-  /// The two are told by a host that has had links with both.
+  /// A host that has had links with both reports the conflict to the two.
   private func checkConflicts(_ world: World) {
     func linked(with host: Int) -> Set<Int> {
       var others: Set<Int> = []

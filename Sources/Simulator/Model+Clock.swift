@@ -112,7 +112,7 @@ extension Model {
     return nil
   }
 
-  /// Whether it has been as it is for so long that others have heard of it.
+  /// Whether it has been unchanged for so long that others have learned of it.
   private func isSettled(_ record: EndpointRecord) -> Bool {
     clocks[record.id].map { now - $0.changedAt > Int64(Self.clockSettling) * 1_000_000 } ?? false
   }

@@ -11,7 +11,7 @@ final class SentMessage {
   let bytes: Int
   let at: Int64
   var statuses: [DeliveryStatus?]
-  /// The run of the sender's host that was told.
+  /// The run of the sender's host that got the report.
   var statusRuns: [Int]
   /// The run of the recipient's host in which it arrived; 0: not yet.
   var receivedIn: [Int]

@@ -201,7 +201,7 @@ extension Model {
     pair.awaySince = view.awaySince
   }
 
-  /// Whether somebody has not heard yet that an endpoint left, and may introduce it to a host that forgot that.
+  /// Whether somebody does not know yet that an endpoint left, and may introduce it to a host that forgot that.
   private func isMissed(_ there: EndpointRecord) -> Bool {
     order.contains { other in
       if let met = other.metBefore[there.id], met < there.leaves { return true }

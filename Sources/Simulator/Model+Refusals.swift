@@ -22,7 +22,7 @@ struct Asking {
   var guest: PeerID
 }
 
-/// A person's refusals, and the failures that the sessions of inviters are told.
+/// A person's refusals, and the failures that are reported to the sessions of inviters.
 extension Model {
   /// How long ad hoc mode waits after no answer; its clock may be a little ahead.
   private static let pause: Int64 = 55_000_000_000
@@ -79,8 +79,8 @@ extension Model {
 
   // MARK: Failures
 
-  /// An own invitation failed: its session is told next, unless the peer is a member by another way or the session
-  /// left. Endpoints that a liar has claimed there are unknown.
+  /// An own invitation failed: its session gets a report next, unless the peer is a member by another way or the
+  /// session left. Endpoints that a liar has claimed there are unknown.
   func expectFailure(of number: Int, _ reason: Reason, at host: SimHost) {
     let invitation = invitations[number]
     guard reason != .none, reason != .already, let record = endpoints[invitation.endpoint], record.isOpen,

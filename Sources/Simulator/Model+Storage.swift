@@ -52,7 +52,7 @@ extension Model {
     // It comes again, and perhaps otherwise.
     case .deliveryStatus(let message, let place): messages[message].statuses[place] = nil
     case .joining(let invitation): forgets(invitation)
-    // The endpoint that left is back, and nobody else had heard of it.
+    // The endpoint that left is back, and nobody else had learned of its leave.
     case .leave(let endpoint):
       endpoints[endpoint]?.leaves -= 1
       endpoints[endpoint]?.leftAt = 0

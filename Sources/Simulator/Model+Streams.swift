@@ -9,7 +9,7 @@ final class StreamRecord {
   let at: Int64
   var writer: FlowSide
   var reader: FlowSide
-  /// Bytes that the engine accepted, gave to the reader, and was told were consumed.
+  /// Bytes that the engine accepted, gave to the reader, and was notified of as consumed.
   var written: UInt64 = 0
   var told: UInt64 = 0
   var consumed: UInt64 = 0
@@ -247,7 +247,7 @@ extension Model {
       guard let record = endpoints[side.endpoint], record.isOpen, record.isWatched else { return true }
       if side.run > 0, apart(side, other) != nil { return true }
     }
-    // It may have been in flight to a side that had not heard of it.
+    // The stream may have been in flight to a side that did not know it yet.
     return end.there.run == 0 && wereDisturbed(end.here.host, end.there.host, within: 30_000)
   }
 

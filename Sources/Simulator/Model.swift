@@ -53,7 +53,7 @@ final class Model {
   /// Ad hoc invitations that a person was shown, and people's answers.
   var askings: [OfHost<InvitationID>: Asking] = [:]
   var answers: [Refusing: Answers] = [:]
-  /// By host: a failed invitation, which its session is told next.
+  /// Failed invitations by host, which are reported to its sessions next.
   var unreportedFailures: [Int: Int] = [:]
 
   var decisions: [OfHost<DecisionID>: DecisionRecord] = [:]
@@ -408,7 +408,7 @@ final class EndpointRecord {
   // Its possible members: a label that invitations join, and those it had before it left.
   var group: Int
   var groupsBefore: [Int] = []
-  /// Endpoints with which it was told that an invitation came to a session.
+  /// The other endpoints of its invitations that were reported as having come to a session.
   var joinedWith: [EndpointID] = []
   /// Its members when its host crashed, and how often they had left before: it may have stored that.
   var metBefore: [EndpointID: Int] = [:]

@@ -175,7 +175,7 @@ extension Planner {
     if random.flip() { comesAndGoes(at: moment(12_000, 30_000)) }
   }
 
-  /// A member comes back and leaves again while its inviter and a third do not hear each other: its introduction gets
+  /// A member comes back and leaves again while its inviter and a third do not reach each other: its introduction gets
   /// there after its leave.
   private mutating func comesAndGoes(at time: Int) {
     let ref = random.pick(refs)

@@ -26,7 +26,7 @@ extension World {
     case .join:
       guard let join = try? Join(decoding: body), join.entry.endpoint == line.target?.endpoint else { return }
       line.flows.targetIndex = join.index
-      // It admits everybody, and says so once it has heard of them.
+      // It admits everybody, and says so once it knows them.
       send(
         Verdict(record: intruder.head(line), about: join.index, by: .all, reason: .none, seen: line.records), line)
     case .streamOpen:

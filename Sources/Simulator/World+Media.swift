@@ -1,7 +1,7 @@
 import Engine
 import Wire
 
-/// Several media between the hosts of a world: who has which, who hears whom by it, and when it fails.
+/// Several media between the hosts of a world: who has which, who receives from whom by it, and when it fails.
 extension World {
   // MARK: Queries
 

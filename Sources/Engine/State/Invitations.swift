@@ -109,7 +109,7 @@ final class IncomingInvitation {
   var answer: Answer?
   /// The link that the answer was last sent on.
   var answeredOn: LinkID?
-  /// Whether the program was shown it, and so must hear of its end.
+  /// Whether the program was shown it, and so must get its end.
   var isShown = false
   /// The own invitation to the same peer that this one replaced.
   private(set) var replaces: OutgoingInvitation?

@@ -39,7 +39,7 @@ final class Link {
   /// reports.
   var rosterTypes = OrderedDictionary<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
-  /// The features that the other host announced; and the peers that it was told are away over this link.
+  /// The features that the other host announced; and the peers that this link reported to it as away.
   var features: Hello.Features = []
   var sentAway: Set<PeerID> = []
   /// Whether the other host browses for service types.

@@ -18,7 +18,7 @@ final class Presence {
   private struct Announcement {
     var ordinal: UInt64
     var slot: Int
-    /// Whether nobody here had heard of the slot before: then it says its admission too.
+    /// Whether the slot is new to this host: then it says its admission too.
     var isFirst: Bool
   }
   /// When those who were not known there are announced again, and how often they have been.

@@ -23,7 +23,7 @@ final class ResourceReceiver: Transfer {
   private(set) var isActive = false
   private(set) var turn: UInt32 = 0
   private(set) var limit: UInt64 = 0
-  /// The stored offset that the sender was last told.
+  /// The stored offset that was last sent to the sender.
   private var confirmed: UInt64 = 0
   private var windowBytes = 0
   /// The time that the sender may take to read its source again up to where the turn begins, before anything comes.

@@ -18,7 +18,7 @@ final class ResourceSender: Transfer {
   private(set) var bytes = ByteRope()
   /// Memory of sent pieces on the present link, reused by later reads.
   private var spare: [[UInt8]] = []
-  /// Whether the source was read to its end, and whether the receiver has been told of that on the present bond.
+  /// Whether the source was read to its end, and whether that was sent to the receiver on the present bond.
   private(set) var isRead = false
   var hasSaidEnd = false
 

@@ -28,7 +28,7 @@ struct CatchUp {
   /// The IDs of the items that the reader knew at the beginning or at the latest difference, shared with other readers;
   /// nil where it began with changes.
   private var known: [String]?
-  /// The IDs of the items that it was told of since, and whether they are there.
+  /// The IDs of the items whose changes it has received since, and whether they exist.
   private var news: [String: Bool] = [:]
   private var difference: Difference?
 

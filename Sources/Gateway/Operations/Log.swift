@@ -3,7 +3,7 @@ internal import Reactor
 /// The gateway's log, for the reader of `Gateway.log`.
 ///
 /// Invariants:
-/// - It belongs to the loop, and never waits: a slow reader loses lines, and is told how many.
+/// - It belongs to the loop, and never waits: a slow reader loses lines, and gets the number of lost ones.
 /// - Repeated events are logged a few times, and then counted.
 /// - A token is never in it, whatever field a client puts it in.
 final class Log {

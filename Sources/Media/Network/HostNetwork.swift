@@ -332,7 +332,7 @@ extension HostNetwork: MediumOwner {
     driver?.call { $0.probeAnswered(sighting, at: $1) }
   }
 
-  /// Both hosts are told of the conflict once the link is open.
+  /// Both hosts learn of the conflict once the link is open.
   func suspectsTwin(at address: Address, by medium: any Medium) {
     if isStopping { return }
     twinDial?.cancel()

@@ -17,7 +17,7 @@ package struct BusReport: Sendable {
   }
 
   struct Firewalld {
-    /// Whether its default zone lets multicast DNS in; nil where it does not tell.
+    /// Whether its default zone lets multicast DNS in; nil if it does not report that.
     let letsDiscoveryIn: Bool?
   }
 

@@ -6,7 +6,7 @@ final class MulticastProbe {
   private let interface: CheckedInterface
   private let group: SocketAddress
   private let questions: [[UInt8]]
-  /// Nil where nothing can be heard.
+  /// The socket; nil if nothing can be received.
   private var socket: Descriptor?
   /// Why nothing can be heard or, as yet, nothing was sent.
   private var refusal: String?

@@ -237,7 +237,7 @@ final class InterestState {
     case .found(let peer), .updated(let peer): found[peer.id] = peer
     case .lost(let peer): found[peer.id] = nil
     }
-    // A full mailbox ends its browser, which tells its reader that it has missed something.
+    // A full mailbox ends its browser, which shows the reader that it has missed something.
     for browser in browsers.values where browser.events.put(event) == .full { browser.end() }
   }
 

@@ -192,7 +192,7 @@ extension HostDriver {
     guard let incomingFile = transfer.incomingFile else {
       enqueue { $0.forget(id) }
       guard case .sends = transfer.part else { return transfer.state.end(reason) }
-      // A program that hears of the end may remove the file, which would be missed where the end is not known after a
+      // A program that sees the end may remove the file, which would be missed if the end was not known after a
       // restart.
       return afterWrite { [state = transfer.state] in state.end(reason) }
     }

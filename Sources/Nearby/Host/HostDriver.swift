@@ -195,7 +195,7 @@ final class HostDriver: EngineDriver {
 
   // MARK: The end
 
-  /// Leaves every session, so that the others hear of it at once, and then closes the network.
+  /// Leaves every session, so that the others are notified at once, and then closes the network.
   func stop() {
     for session in sessions.keys { call { $0.closeSession(session, at: $1) } }
     suspend()

@@ -23,7 +23,7 @@ package actor RadioControl {
     /// Networks to enable again.
     let disabled: [String]
     var addresses: AddressServer?
-    /// Kept, since wpa_supplicant does not tell it of a mesh.
+    /// The password, kept here since wpa_supplicant does not report that of a mesh.
     let password: String?
 
     init(_ mark: RadioMark, taken: String?, disabled: [String], password: String?) {

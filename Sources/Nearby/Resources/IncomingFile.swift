@@ -17,8 +17,8 @@ final class IncomingFile {
     self.syncs = syncs
   }
 
-  /// Double buffering: the next batch fills while the disk has this one, and the sender hears soon of stored bytes; but
-  /// where each is synced, fewer are better.
+  /// Double buffering: the next batch fills while the disk has this one, and stored bytes are confirmed soon; but if
+  /// each batch is synced, fewer are better.
   private var batchBytesMax: Int { syncs ? .max : 1 << 20 }
 
   func append(_ chunk: RawSpan, _ digest: Digest, at offset: UInt64) {

@@ -213,7 +213,7 @@ public final class Session: Sendable, Identifiable {
 
   // MARK: Leaving
 
-  /// Leaves the other members, who hear of it at once; the session can be used again.
+  /// Leaves the other members, which are notified at once; the session can be used again.
   public func leave() async {
     try? await loop.run { [id] in $0.leave(id) }
   }

@@ -90,7 +90,7 @@ enum RadioCommand {
     return text.map { String($0.prefix { $0 != "\n" && $0 != "\r\n" }) } ?? ""
   }
 
-  /// Makes a network and keeps it until it is told to end, or the network ends.
+  /// Makes a network and keeps it until a signal ends the program, or the network ends.
   private static func hold(
     _ plan: RadioPlan, _ context: Context, _ control: RadioControl
   ) async throws(RadioError) -> ExitCode {

@@ -85,7 +85,7 @@ final class CommandHost: Sendable {
 
   private func shutDown() async {
     let code = await exitStatus.code
-    // A program that is told to end by a signal does not wait for a reader of its output.
+    // A program that is ended by a signal does not wait for a reader of its output.
     if code == .interrupted || code == .terminated { context.eventThread.end(code, after: Self.shutdownTimeout) }
     tasks.add { [context] in
       await context.eventThread.wait(for: Self.shutdownTimeout)

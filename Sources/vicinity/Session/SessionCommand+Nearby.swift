@@ -6,7 +6,7 @@ extension SessionCommand {
   private static let drawingInterval: Duration = .milliseconds(200)
   /// Limit for rows; more would fill the window.
   private static let rowsMax = 8
-  /// The time within which a new search hears of all peers.
+  /// The time within which a new search finds all peers.
   private static let searchTimeout: Duration = .seconds(3)
 
   /// Begins a search for peers, unless there is one.
@@ -61,7 +61,7 @@ extension SessionCommand {
     case .one(let id): try invite(id)
     case .several(let ids): throw Failure(.notFound, ambiguous(word, ids))
     case .none:
-      // A new search may not have heard of the peer yet.
+      // A new search may not have found the peer yet.
       tasks.add {
         do {
           let peer = try await self.find(word, within: Self.searchTimeout)
