@@ -4,7 +4,7 @@ internal import Notation
 enum Scope: String, CaseIterable {
   /// Peers, their advertising and browsing, and invitations.
   case peers
-  /// Sessions, their members, and the decisions in them.
+  /// Sessions, their members, the decisions in them, and the links that carry them.
   case sessions
   case messages, streams, resources
   /// Identities, anchors and trusted peers.
@@ -25,6 +25,7 @@ enum Scope: String, CaseIterable {
     case "identities", "anchors", "trusted-peers": self = .trust
     case "pairing-codes", "clients", "audit": self = .clients
     case "events": self = .events
+    case "links": self = .sessions
     case "radios": self = .radios
     default: return nil
     }

@@ -7,6 +7,12 @@ extension Routes {
     Route(.get, "/v1/gateway", .anyone, .now { core, call in .json(core.about(to: call.client)) }),
     Route(
       .get, "/v1/gateway/diagnostics", .role(.operator), .later { core, _ in .json(try await core.diagnose()) }),
+    Route(
+      .get, "/v1/links", .role(.viewer),
+      .later { core, call in
+        let isOperator = try call.need().role >= .operator
+        return .json(["items": .list(await core.host.links.map { $0.json(withAddress: isOperator) })])
+      }),
     Route(.get, "/v1/gateway/authority", .anyone, .now { core, _ in try core.authority() }),
     Route(.get, "/v1/events", .role(.viewer), .collection(facets: ["event"]) { core, _ in core.eventList }),
     Route(
@@ -99,5 +105,19 @@ extension Core {
       throw Problem(.notFound, "this gateway was started without its contract, openapi/vicinity.json")
     }
     return contract
+  }
+}
+
+extension HostLink {
+  /// Addresses are for operators.
+  fileprivate func json(withAddress isOperator: Bool) -> JSON {
+    var members: [JSON.Member] = [
+      .init("host", .text(host.text)), .init("medium", .text(medium)), .init("standby", .bool(isStandby)),
+    ]
+    if isOperator, let address { members.append(.init("address", .text(address))) }
+    if let roundTrip { members.append(.init("roundTripMilliseconds", .real(roundTrip / .milliseconds(1)))) }
+    if let bytesPerSecond { members.append(.init("bytesPerSecond", .number(bytesPerSecond))) }
+    if let loss { members.append(.init("loss", .real(loss))) }
+    return .object(members)
   }
 }

@@ -125,6 +125,8 @@ public final class SecureLink: @unchecked Sendable {
   /// Whether the handshake resumed a session of an earlier link.
   public var isResumed: Bool { tls?.isResumed ?? false }
 
+  var measurements: TCPMeasurements? { tls?.socket.tcpMeasurements() }
+
   /// Nil unless the link is open.
   func datagramKeys() -> DatagramKeys? { state == .open ? tls?.datagramKeys() : nil }
 

@@ -128,6 +128,10 @@ public final class HostNetwork {
 
   public var linkCount: Int { links.count }
 
+  /// Nil where the system measures nothing, as on sockets of one machine.
+  public func measurements(of link: LinkID) -> TCPMeasurements? { links[link]?.link?.measurements }
+  public func remoteAddress(of link: LinkID) -> SocketAddress? { links[link]?.link?.remoteAddress }
+
   // MARK: The port
 
   /// The port of its links and clients, for both families; 0 for none.

@@ -132,17 +132,17 @@ extension Event {
     }
   }
 
-  static func members(_ members: [(member: Member, label: String)]) -> Event {
+  static func members(_ members: [(member: Member, label: String, link: HostLink?)]) -> Event {
     let list = members.map {
       JSON.object(
         [.text("peer", $0.member.peer), .text("endpoint", $0.member.id), .text("name", $0.member.name)]
-          + [ClockTime.awaySince($0.member.awaySince)].compactMap(\.self))
+          + [ClockTime.awaySince($0.member.awaySince)].compactMap(\.self) + ($0.link?.fields ?? []))
     }
     return Event("peers", .result, [.init("members", .list(list))]) { paint in
       if members.isEmpty { return ["nobody is connected"] }
       return members.map {
         "  \(paint.named($0.member, $0.label)) \(paint(.faint, $0.member.peer.text))"
-          + paint.away($0.member.awaySince, behind: "  ")
+          + ($0.link.map { paint(.faint, "  " + $0.summary) } ?? "") + paint.away($0.member.awaySince, behind: "  ")
       }
     }
   }
@@ -272,4 +272,21 @@ extension Paint {
   }
 
   func named(_ member: Member, _ label: String) -> String { named(member.peer.text.utf8, label) }
+}
+
+extension HostLink {
+  /// Such as "lan, 0.31 ms, 1.2% lost".
+  fileprivate var summary: String {
+    var parts = [medium]
+    if let roundTrip { parts.append("\(Quantity.threeDigits(roundTrip / .milliseconds(1))) ms") }
+    if let loss, loss >= 0.001 { parts.append("\(Quantity.threeDigits(loss * 100)) % lost") }
+    return parts.joined(separator: ", ")
+  }
+
+  fileprivate var fields: [JSON.Member] {
+    [
+      .text("medium", medium), roundTrip.map { .init("roundTripMilliseconds", .real($0 / .milliseconds(1))) },
+      bytesPerSecond.map { .init("bytesPerSecond", .number($0)) }, loss.map { .init("loss", .real($0)) },
+    ].compactMap(\.self)
+  }
 }

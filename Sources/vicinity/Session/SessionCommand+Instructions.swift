@@ -66,7 +66,10 @@ extension SessionCommand {
     case .compare(let word): try await session.compare(with: try member(word).peer)
     case .clock: await report(.clock(try await session.time()))
     case .metronome(let beats): await metronome.beat(beats ?? (metronome.isBeating ? 0 : Metronome.usual), self)
-    case .peers: await report(.members(session.members.map { ($0, label($0)) }))
+    case .peers:
+      let links = await commandHost.host.links.filter { !$0.isStandby }
+      let byHost = Dictionary(links.map { ($0.host, $0) }, uniquingKeysWith: { first, _ in first })
+      await report(.members(session.members.map { ($0, label($0), byHost[$0.host]) }))
     case .nearby(let filter): try await showList(filter)
     case .invite(let word): try await invite(word)
     case .done: try await finishGathering()

@@ -35,7 +35,7 @@ enum Quantity {
   static func count(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
 
   /// Three significant digits: 1.23, 12.3, 123.
-  private static func threeDigits(_ value: Double) -> String {
+  static func threeDigits(_ value: Double) -> String {
     let decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0
     let scale = [1, 10, 100][decimals]
     let scaled = Int((value * Double(scale)).rounded())
