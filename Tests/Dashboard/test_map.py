@@ -1,6 +1,7 @@
 """The map: computers, their people, the traffic between them, and the members of a session."""
 
 import json
+import re
 import unittest
 
 from stage import PHONE, Stage, expect
@@ -17,19 +18,21 @@ HOME = """
 
 
 class Model(unittest.TestCase):
-    def groups(self, expression):
+    def groups(self, expression, links="[]"):
         return run("map-model.js", f"""
             {HOME}
+            const links = {links}
             const one = {expression}
-            console.log(JSON.stringify(all.groupsOf(one, one.rooms[0]).map((group) => ({{
+            console.log(JSON.stringify(all.groupsOf(one, one.rooms[0], new Map(links)).map((group) => ({{
               ...group, people: group.people.map((person) => `${{person.name}} ${{person.state}}`) }}))))
         """)
 
     def test_people_are_with_the_computer_that_carries_them(self):
         groups = self.groups("""home(
             [found('Ben'), found('Cara'), found('Dora'), found('me')],
-            [member('Ben', 'h1', { medium: 'bluetooth', roundTrip: 30 }), member('Eve', 'h1', { suspended: true, roundTrip: 12 }),
-             member('Fay', 'own'), member('Gus', 'h2', { state: 'notConnected' })])""")
+            [member('Ben', 'h1'), member('Eve', 'h1', { suspended: true }),
+             member('Fay', 'own'), member('Gus', 'h2', { state: 'notConnected' })])""",
+            "[['h1', { medium: 'bluetooth', roundTripMilliseconds: 12 }]]")
         self.assertEqual(
             [["Ada connected", "Fay connected"], ["Ben connected", "Eve suspended"], ["Cara found"], ["Dora found"]],
             [group["people"] for group in groups])
@@ -86,6 +89,8 @@ class Map(Stage):
         expect(ada.locator(".details")).to_contain_text("Dora · Nearby, not connected")
         person.filter(has_text="Ben").hover()
         expect(ada.locator(".details")).to_contain_text("Ben · Connected")
+        # Both gateways are on this machine, and the system has measured their link.
+        expect(ada.locator(".details")).to_contain_text(re.compile(r"Local network · round trip .*ms"))
         # Traffic makes the way wide while it lasts.
         way = ada.locator(".ways-between [data-state=connected]")
         before = float(way.get_attribute("stroke-width"))

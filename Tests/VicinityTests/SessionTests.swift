@@ -231,6 +231,17 @@ import Testing
     #expect(try sure.ended() == 0, "\(sure.err)")
   }
 
+  @Test func `The list of those who are connected says by which medium, and how long a round trip takes`() throws {
+    let ada = try start(["advertise", "post", "--accept", "--json"], named: "Ada")
+    let bob = try start(["invite", "post", "Ada", "--json"], named: "Bob", at: [try port(of: ada)])
+    try bob.line(#""event":"connected""#)
+    bob.say("/peers\n")
+    let list = try bob.line(#""event":"peers""#)
+    #expect(list.contains(#""medium":"lan","roundTripMilliseconds":"#), "\(list)")
+    bob.say("/quit\n")
+    #expect(try bob.ended() == 0)
+  }
+
   @Test func `A program that dies is told as lost, and a sender to it ends with 5`() throws {
     let ada = try start(["receive", "post", "--accept", "--json"], named: "Ada")
     let bob = try start(

@@ -13,15 +13,16 @@ const peopleMax = 4
 /**
  * The people that `home` knows, grouped by the computer that carries them. The gateway's own computer is first, then those with
  * connected people. A found peer whose computer is unknown is a group of its own. Members of the session `lit` are marked.
+ * The links to other computers are by their hosts.
  */
-export function groupsOf(home, lit) {
+export function groupsOf(home, lit, links = new Map()) {
   const own = home.about.host
   const people = new Map()
   const me = home.me
   if (me) people.set(me.id, { id: me.id, name: me.displayName, host: own, state: 'connected', isMe: true, isLit: Boolean(lit) })
   for (const one of home.nearby) {
     if (one.id === me?.id) continue
-    people.set(one.id, { ...linkOf(one), id: one.id, name: one.displayName, state: 'found', awaySince: one.awaySince, verified: one.verified })
+    people.set(one.id, { ...linkOf(one, links), id: one.id, name: one.displayName, state: 'found', awaySince: one.awaySince, verified: one.verified })
   }
   for (const room of home.rooms) {
     for (const member of room.people) {
@@ -31,7 +32,7 @@ export function groupsOf(home, lit) {
       // A peer may be connected in one session and connecting in another.
       const state = before?.state === 'connected' ? before.state : member.suspended ? 'suspended' : member.state
       people.set(member.peer, {
-        ...before, ...linkOf(member, before), id: member.peer, name: member.displayName, state, isLit, awaySince: member.awaySince,
+        ...before, ...linkOf(member, links, before), id: member.peer, name: member.displayName, state, isLit, awaySince: member.awaySince,
         verified: member.verified, room: before?.room ?? room.id,
       })
     }
@@ -49,9 +50,12 @@ export function groupsOf(home, lit) {
   return all.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.key < b.key ? -1 : 1))
 }
 
-/** The computer, medium and round trip of a peer, as far as the gateway reports them. */
-function linkOf({ carriedBy, host = carriedBy, medium, roundTrip }, before = {}) {
-  return { host: host ?? before.host, medium: medium ?? before.medium, roundTrip: roundTrip ?? before.roundTrip }
+/** The computer of a peer, and the medium and the round trip of the link to it, as far as they are known. */
+function linkOf({ carriedBy, host = carriedBy }, links, before = {}) {
+  const own = host ?? before.host
+  const link = links.get(own)
+  return { host: own, medium: link?.medium, roundTrip: link?.roundTripMilliseconds }
+}
 }
 
 function summed(group) {

@@ -2,6 +2,7 @@
 
 import { hueOf } from './avatar.js'
 import { h, list, say, set, show, svg } from './dom.js'
+import { Links } from './links.js'
 import { groupsOf, layOut, personRadius } from './map-model.js'
 import { title } from './session-head.js'
 import { t } from './texts.js'
@@ -18,10 +19,11 @@ await new Promise((resolve) => {
 /** Line widths in pixels: without traffic, and at most. */
 const [lineMin, lineMax] = [2, 11]
 const [nameMax, nameMaxTogether] = [13, 8]
-const media = ['lan', 'wifi', 'bluetooth', 'relay', 'federation', 'local']
+const media = ['lan', 'folder', 'wifi', 'bluetooth', 'relay', 'federation', 'local']
 
 export function mapPage(home, element) {
   const traffic = new Traffic()
+  const links = new Links(home.gateway, () => update())
   /** The id of the session that is lit; null for none, undefined for the open one. */
   let chosen
   /** The ids of the person under the pointer, and of the one with the focus. */
@@ -59,13 +61,15 @@ export function mapPage(home, element) {
   function update() {
     if (element.hidden) {
       traffic.stop()
+      links.stop()
       return
     }
     traffic.watch(home.rooms)
+    links.watch()
     const used = home.rooms.filter((room) => room.present.length > 0)
     show(sessions, used.length > 0)
     drawSessions(used)
-    const groups = groupsOf(home, lit())
+    const groups = groupsOf(home, lit(), links.byHost)
     const others = groups.reduce((sum, group) => sum + group.people.filter((one) => !one.isMe).length, 0)
     const computerCount = new Set(groups.map((group) => group.host).filter(Boolean)).size
     say(count, joined(computerCount > 1 && t('map.computers', { count: computerCount }), t('nearby.count', { count: others })))
@@ -196,6 +200,7 @@ export function mapPage(home, element) {
     update,
     removed() {
       traffic.stop()
+      links.stop()
       observer.disconnect()
     },
   }

@@ -245,6 +245,7 @@ export default {
   'map.you': 'Du, {name}',
   'medium.bluetooth': 'Bluetooth',
   'medium.federation': 'Zwischen Standorten',
+  'medium.folder': 'Gemeinsamer Ordner',
   'medium.found': 'In der Nähe, nicht verbunden',
   'medium.lan': 'Lokales Netz',
   'medium.local': 'Dieser Computer',

@@ -245,6 +245,7 @@ export default {
   'map.you': 'You, {name}',
   'medium.bluetooth': 'Bluetooth',
   'medium.federation': 'Between sites',
+  'medium.folder': 'Shared folder',
   'medium.found': 'Nearby, not connected',
   'medium.lan': 'Local network',
   'medium.local': 'This computer',
