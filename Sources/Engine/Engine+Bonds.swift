@@ -25,6 +25,12 @@ extension Engine {
 
   func handle(_ hello: Hello, from link: Link) throws(ProtocolViolation) {
     let host = link.host
+    if link.isRetired {
+      // The other side promotes it, and knows nothing of the link that came in its place.
+      guard hello.role == .promoted, let bond = host.bond, hello.ordinal > bond.linkOrdinal else { return }
+      link.isRetired = false
+      link.closesAt = nil
+    }
     if let known = host.incarnation, hello.incarnation < known {
       throw ProtocolViolation(.conflict, Self.newerHost)
     }
@@ -159,11 +165,12 @@ extension Engine {
 
   // MARK: Ending
 
-  /// No link is left; where another is about to take over, nothing is reported.
+  /// No link is left. Where another is about to take over, the pairs are not suspended yet.
   func suspend(_ bond: Bond) {
-    let isHopeless = bond.host.links.allSatisfy { $0.isClosing || $0.isRetired || ($0.isStandby && $0.hasGreeted) }
-    if !bond.isSuspended, isHopeless { emitSuspended(bond, true) }
-    timers.set(.bond(bond.host.id), bond.heard + bond.suspensionMax)
+    let host = bond.host
+    let isHopeless = host.links.allSatisfy { $0.isClosing || $0.isRetired || ($0.isStandby && $0.hasGreeted) }
+    if !bond.isSuspended, isHopeless, !dialsStandingMedium(host) { emitSuspended(bond, true) }
+    expectAnswer(bond)
   }
 
   func emitSuspended(_ bond: Bond, _ isSuspended: Bool) {
@@ -225,10 +232,11 @@ extension Engine {
       guard bond.hasBeenOpen, !bond.host.isSelf else { return }
       let end = bond.heard + bond.suspensionMax
       if now >= end { return lose(bond, .lost) }
-      if let due = bond.suspendsAt {
+      if let due = bond.suspendsAt, !bond.isSuspended {
         guard due <= now else { return timers.set(.bond(bond.host.id), min(due, end)) }
-        bond.suspendsAt = nil
-        if !bond.isSuspended { emitSuspended(bond, true) }
+        // The promoted link is dead as well, as far as anybody can tell.
+        if promoteStandby(of: bond) { return }
+        emitSuspended(bond, true)
       }
       timers.set(.bond(bond.host.id), end)
       return

@@ -29,9 +29,9 @@ extension Engine {
     return profile(of: medium).rank > used.profile.rank
   }
 
-  /// One link of a medium is enough; and where none is in use, this one is.
+  /// One link of a medium is enough; and where none in use is answered, this one is promoted.
   func keepOnStandby(_ link: Link, for bond: Bond) {
-    if bond.link == nil { return promote(link, for: bond) }
+    if bond.link == nil || isAnswerOverdue(bond) { return promote(link, for: bond) }
     for other in bond.host.links
     where other !== link && other.isStandby && other.hasGreeted && !other.isClosing && other.medium == link.medium {
       close(precedes(link, other) ? other : link, .duplicate)
@@ -136,6 +136,11 @@ extension Engine {
       adopt(next, for: bond)
       return true
     }
+    return promoteStandby(of: bond)
+  }
+
+  /// Promotes the best link on standby. False where there is none.
+  func promoteStandby(of bond: Bond) -> Bool {
     let standbys = bond.host.links.filter { $0.isStandby && $0.hasGreeted && !$0.isClosing }
     guard let best = standbys.min(by: { $0.profile.rank < $1.profile.rank }), isWanted(bond.host), bond.theirs != 0,
       !sabotage.contains(.promotesNobody)
@@ -154,6 +159,7 @@ extension Engine {
 
   /// Takes a link on standby into use: greets and attaches in one go, so that the other side may answer at once.
   private func promote(_ link: Link, for bond: Bond) {
+    bond.link?.isRetired = true
     link.isStandby = false
     // A whole interval to answer in.
     link.heard = now
@@ -164,10 +170,17 @@ extension Engine {
     greet(link, bond, as: .promoted)
     attach(link, to: bond)
     expectAnswer(bond)
+    bond.host.dialsBeside = nil
+    dialReserve(for: bond)
+  }
+
+  private func isAnswerOverdue(_ bond: Bond) -> Bool {
+    guard let link = bond.link, bond.hasBeenOpen, !bond.isOpen else { return false }
+    return now - link.waitsSince >= Self.answerMax
   }
 
   /// The pairs are not suspended while the answer may be on its way.
-  private func expectAnswer(_ bond: Bond) {
+  func expectAnswer(_ bond: Bond) {
     guard bond.hasBeenOpen else { return }
     bond.suspendsAt = now + Self.answerMax
     timers.set(.bond(bond.host.id), min(now + Self.answerMax, bond.heard + bond.suspensionMax))

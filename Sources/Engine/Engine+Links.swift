@@ -20,6 +20,10 @@ extension Engine {
     }
     let host = host(remote)
     guard host.links.count < Self.linksMax else { return emit(.close(id, .busy)) }
+    if dial != nil, isTooSoon(medium, for: host) {
+      emit(.close(id, .duplicate))
+      return dialBeside(host)
+    }
     host.key = key
     open(
       id, to: host, exporter: exporter, isDialed: dial != nil, medium: medium, datagramBytesMax: datagramBytesMax)
@@ -105,13 +109,14 @@ extension Engine {
     let bond = host.bond ?? makeBond(with: host)
     // Each link that this side dials has a number, so that the two sides choose the same one.
     let last = host.links.lazy.filter(\.isDialed).map(\.ordinal).max() ?? 0
-    let isStandby = isDialed && isWorse(medium, than: bond.link)
+    let isStandby = isDialed && isWorse(medium, than: bond.next ?? bond.link)
     let link = Link(
       id: id, host: host, exporter: exporter, isDialed: isDialed, medium: medium, profile: profile(of: medium),
       datagramBytesMax: datagramBytesMax, ordinal: max(bond.linkOrdinal, last) &+ 1, at: now)
     link.isStandby = isStandby
     links[id] = link
     host.links.append(link)
+    host.found(medium)
     if link.isLoopback { loopback = link }
     greet(link, bond, as: link.role)
     if bond.theirs == 0, !link.isLoopback { inviteAtOnce(over: link) }
@@ -152,6 +157,7 @@ extension Engine {
     comparisonsLost(with: link)
     let host = link.host
     note(link, reason)
+    if reason == .lost { host.lost(link.medium) }
     if let bond = host.bond {
       if bond.next === link { bond.next = nil }
       if bond.link === link, !replaceLink(of: bond) {
@@ -271,8 +277,8 @@ extension Engine {
   /// Frames for a bond that has ended, or on a link that is not used any more, are late and ignored.
   private func isInTime(_ type: FrameType, on link: Link) -> Bool {
     switch type {
-    case .hello, .bye, .ping, .pong: !link.isRetired || type == .bye
-    case .attach: !link.isRetired
+    case .hello, .bye: true
+    case .ping, .pong, .attach: !link.isRetired
     case .invite, .connect, .cancel: !link.hasGreeted || link.host.bond?.link === link
     // The other side uses a link until it knows that this side uses another.
     case .datagram, .typedDatagram:

@@ -39,13 +39,17 @@ extension Engine {
 
   /// Dials a better medium than that of the link in use, or a worse one for standby.
   func dialBeside(_ host: RemoteHost) {
-    guard settings.media.count > 1, host.dial == nil, let bond = host.bond, bond.isOpen, bond.next == nil,
-      let used = bond.link, used.features.contains(.standby), !host.presences.isEmpty
+    guard settings.media.count > 1, let bond = host.bond, bond.next == nil, let used = bond.link,
+      used.features.contains(.standby), !host.presences.isEmpty
     else { return }
+    guard bond.isOpen else { return dialReserve(for: bond) }
+    // One change at a time: a link that is about to be greeted may be the next one.
+    let isNextOpen = host.links.contains { $0 !== used && !$0.isStandby && !$0.isRetired && !$0.isClosing }
+    guard host.dial == nil, !isNextOpen else { return }
     let candidates = mediaBeside(used, of: host)
     guard !candidates.isEmpty else { return }
     // A medium that comes and goes does not take the bond with it each time.
-    let upgradesAt = max(host.dialsBeside ?? now, bond.mediumChanged.map { $0 + Self.upgradePause } ?? now)
+    let upgradesAt = max(host.dialsBeside ?? now, upgradesAt(bond))
     let due = candidates.allSatisfy { isBetter($0, than: used) } ? upgradesAt : host.dialsBeside ?? now
     guard due <= now else { return timers.set(.host(host.id), due) }
     let ready = candidates.filter { upgradesAt <= now || !isBetter($0, than: used) }
@@ -55,11 +59,43 @@ extension Engine {
     let worse = ready.filter { !better.contains($0) }
     // Neither keeps the other waiting for ever.
     let wanted = better.isEmpty || !worse.isEmpty && host.besideFailures % 2 == 1 ? worse : better
-    let addresses = byRank(addresses(of: host).filter { medium(of: $0).map(wanted.contains) ?? false })
+    dialBeside(host, at: addresses(of: host, by: wanted))
+  }
+
+  private func dialBeside(_ host: RemoteHost, at addresses: [Address]) {
     let dial = DialID(rawValue: number())
     host.dial = (dial, addresses, true)
     dials[dial] = host.id
     emit(.dial(dial, host: host.id, addresses: addresses))
+  }
+
+  /// The addresses by these media, the best first; but a medium that was lost comes after the others, which may answer
+  /// where it does not.
+  private func addresses(of host: RemoteHost, by media: [MediumID]) -> [Address] {
+    let wanted = byRank(addresses(of: host).filter { medium(of: $0).map(media.contains) ?? false })
+    func hasLost(_ address: Address) -> Bool { medium(of: address).map(host.lostMedia.contains) ?? false }
+    return wanted.filter { !hasLost($0) }
+      + host.lostMedia.flatMap { lost in wanted.filter { medium(of: $0) == lost } }
+  }
+
+  /// Whether a medium is being dialled beside the link in use that was not lost.
+  func dialsStandingMedium(_ host: RemoteHost) -> Bool {
+    guard let dial = host.dial, dial.isBeside else { return false }
+    return dial.addresses.contains { medium(of: $0).map { !host.lostMedia.contains($0) } ?? false }
+  }
+
+  /// The link that was promoted may be dead like the lost one, and dialling takes time: the media without a link are
+  /// dialled while its answer is awaited.
+  func dialReserve(for bond: Bond) {
+    let host = bond.host
+    guard bond.suspendsAt != nil, let promoted = bond.link else { return }
+    if let again = host.dialsBeside, again > now { return timers.set(.host(host.id), again) }
+    let addresses = addresses(of: host, by: mediaBeside(promoted, of: host))
+    if let dial = host.dial {
+      addAddresses(dial.id, of: host, to: addresses.filter { !dial.addresses.contains($0) })
+    } else if !addresses.isEmpty {
+      dialBeside(host, at: addresses)
+    }
   }
 
   /// The media that are wanted beside the link in use: all better ones, and worse ones while none is
@@ -79,6 +115,16 @@ extension Engine {
 
   private func isBetter(_ medium: MediumID, than used: Link) -> Bool {
     profile(of: medium).rank < used.profile.rank || sabotage.contains(.upgradesAnyhow)
+  }
+
+  /// Whether the link of a dial is for an upgrade that must wait.
+  func isTooSoon(_ medium: MediumID, for host: RemoteHost) -> Bool {
+    guard let bond = host.bond, bond.isOpen, let used = bond.link, isBetter(medium, than: used) else { return false }
+    return upgradesAt(bond) > now
+  }
+
+  private func upgradesAt(_ bond: Bond) -> Instant {
+    bond.mediumChanged.map { $0 + Self.upgradePause } ?? .distantPast
   }
 
   /// The hysteresis of upgrades.

@@ -39,7 +39,7 @@ extension Engine {
   }
 
   /// Adds newly learned addresses to the dial in progress.
-  private func addAddresses(_ dial: DialID, of host: RemoteHost, to addresses: [Address]) {
+  func addAddresses(_ dial: DialID, of host: RemoteHost, to addresses: [Address]) {
     guard let known = host.dial?.addresses.count, known < Self.dialledMax, !addresses.isEmpty else { return }
     let more = Array(addresses.prefix(Self.dialledMax - known))
     host.dial?.addresses += more

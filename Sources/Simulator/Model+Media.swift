@@ -21,8 +21,6 @@ extension Model {
   /// Unreliable messages from before and after a loss may be lost with it.
   private static let lossBefore: Int64 = 1_000_000_000
   private static let lossAfter: Int64 = 4_500_000_000
-  /// The silence of a link on standby, of the slowest medium.
-  private static let lossesMemory: Int64 = 30_000_000_000
 
   /// A medium was lost or came back between two hosts.
   func mediaChanged(_ a: Int, _ b: Int) {
@@ -38,8 +36,7 @@ extension Model {
     }
   }
 
-  /// A pair is suspended only where no medium joins its hosts, or several were lost in a short time: one link is on
-  /// standby, and it may be dead for three silences before another is dialled.
+  /// A pair is suspended only where no medium joins its hosts.
   func checkMedia(_ here: EndpointRecord, _ remote: EndpointID, _ pair: PairRecord, _ world: World) {
     guard !plan.media.isEmpty, let there = endpoints[remote] else { return }
     let (a, b) = (here.ref.host, there.ref.host)
@@ -47,15 +44,9 @@ extension Model {
     guard a != b, pair.since <= since, cameUpAt[a] <= since, cameUpAt[b] <= since, isHostUp[a], isHostUp[b],
       !isMalicious[b]
     else { return }
-    check(.aMediumIsEnough, hasLostSeveral(a, b) || !world.hasLastingWay(a, b)) {
+    check(.aMediumIsEnough, !world.hasLastingWay(a, b)) {
       "\(here.label): \(there.label) is suspended, and a medium joins their hosts"
     }
-  }
-
-  /// Whether more than one medium between two hosts was lost in a short time.
-  func hasLostSeveral(_ a: Int, _ b: Int) -> Bool {
-    let lost = losses.filter { $0.hosts == [a, b] && $0.at > now - Self.lossesMemory }
-    return Set(lost.map(\.medium)).count > 1
   }
 
   /// A message is late by a handover at most.

@@ -81,7 +81,7 @@ extension World {
       events.push(.pathUp(from: from, to: to), at: until)
     }
     lostWay(a, b, by: medium)
-    if !hasLastingWay(a, b) || model.hasLostSeveral(a, b) {
+    if !hasLastingWay(a, b) {
       model.disturbed(a, b, until: until)
       model.disturbed(b, a, until: until)
     }

@@ -8,10 +8,11 @@ import Wire
   let network = TestNetwork()
   private let lan = MediumID.first
   private let bluetooth = MediumID(rawValue: 1)
+  private let folder = MediumID(rawValue: 2)
 
-  private func gather() throws -> [TestPeer] {
+  private func gather(_ media: [MediumProfile] = [.lan, .bluetooth]) throws -> [TestPeer] {
     var settings = Settings()
-    settings.media = [.lan, .bluetooth]
+    settings.media = media
     network.latencies = [lan: .milliseconds(1), bluetooth: .milliseconds(40)]
     var session = SessionSettings()
     session.resources.acceptsUnasked = true
@@ -79,6 +80,37 @@ import Wire
     network.run(.milliseconds(3_500))
     #expect(peers[1].take() == ["B < A: one"])
     #expect(media(peers) == [bluetooth, bluetooth])
+    #expect(peers[0].take() == [])
+  }
+
+  @Test(
+    "P-SES-9 The one in use and the one on standby fall silent: the third is used in 4.5 s, and nobody is suspended")
+  func bothSilent() throws {
+    let peers = try gather([.lan, .bluetooth, .folder])
+    #expect(media(peers) == [folder, folder])
+    #expect(open == [lan, folder])
+    network.down = [lan, folder]
+    try peers[0].say("one")
+    network.run(.milliseconds(4_500))
+    #expect(peers[1].take() == ["B < A: one"])
+    #expect(media(peers) == [bluetooth, bluetooth])
+    #expect(peers[0].take() == [])
+    network.down = []
+    network.run(.seconds(40))
+    #expect(media(peers) == [folder, folder])
+    #expect(peers[0].take() == [] && peers[1].take() == [])
+  }
+
+  @Test("P-SES-9 A link that is lost while its medium stands is back at once, though the one on standby is dead")
+  func deadStandby() throws {
+    let peers = try gather()
+    network.down = [bluetooth]
+    network.run(.seconds(2))
+    network.cut(lan)
+    try peers[0].say("one")
+    network.run(.milliseconds(100))
+    #expect(peers[1].take() == ["B < A: one"])
+    #expect(media(peers) == [lan, lan])
     #expect(peers[0].take() == [])
   }
 

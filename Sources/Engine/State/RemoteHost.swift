@@ -34,6 +34,8 @@ final class RemoteHost {
   /// The same for dials of another medium.
   var besideFailures = 0
   var dialsBeside: Instant?
+  /// The media whose links were lost, and that have had none since, in the order of their losses.
+  private(set) var lostMedia: [MediumID] = []
   /// Unanswered probes of its records in a row, and when the next is due.
   var probesUnanswered = 0
   var probesAgain: Instant?
@@ -43,6 +45,13 @@ final class RemoteHost {
     self.id = id
     self.isSelf = isSelf
   }
+
+  func lost(_ medium: MediumID) {
+    found(medium)
+    lostMedia.append(medium)
+  }
+
+  func found(_ medium: MediumID) { lostMedia.removeAll { $0 == medium } }
 
   /// Its present addresses; an empty list means that it does not know them.
   func learn(fromGreeting addresses: [Address]) {

@@ -274,12 +274,17 @@ public final class HostNetwork {
       })
   }
 
-  /// Sorts them by medium, the best first; an address of none is dropped.
+  /// Sorts them by medium, in the order of their first ones; an address of none is dropped.
   private func split(_ addresses: [Address]) -> [NetworkDial.Part] {
-    media.compactMap { medium in
-      let owned = addresses.filter(medium.owns)
-      return owned.isEmpty ? nil : NetworkDial.Part(medium: medium, addresses: owned)
+    var parts: [NetworkDial.Part] = []
+    for address in addresses {
+      if let place = parts.firstIndex(where: { $0.medium.owns(address) }) {
+        parts[place].addresses.append(address)
+      } else if let medium = media.first(where: { $0.owns(address) }) {
+        parts.append(NetworkDial.Part(medium: medium, addresses: [address]))
+      }
     }
+    return parts
   }
 
   private func link(over medium: any Medium, answering dial: DialID?) -> NetworkLink {

@@ -1,8 +1,8 @@
 internal import Reactor
 internal import Wire
 
-/// One dial of one host over all the media of its addresses: the best medium first, the next one after a while or where
-/// that fails.
+/// One dial of one host over all the media of its addresses, in the order in which the engine names them: the next one starts
+/// after a while, or where the one before fails.
 ///
 /// Invariant: `failed` is called once, when the last medium has failed, and not after `cancel`, which the owner calls when a
 /// link is open. It is never called from within the call that begins the dial.
@@ -18,7 +18,7 @@ final class NetworkDial {
   private let reactor: Reactor
   private let start: (any Medium, [Address], _ failed: @escaping () -> Void) -> any MediumDial
   private let failed: () -> Void
-  /// The best first.
+  /// In their order.
   private var waiting: [Part]
   private var running: [(medium: any Medium, dial: any MediumDial)] = []
   private var next: Timer?
