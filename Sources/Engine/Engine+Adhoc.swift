@@ -5,6 +5,9 @@ public import Wire
 /// The lower peer ID of two invites at once; the higher waits a little, in case only it sees the other, and then
 /// invites too. Invitations that cross become one, so both may. A peer that asks its person is not invited again after
 /// a decline (`Refusals`).
+///
+/// Peers of one host do not invite each other in pairs: a newcomer is invited by one of each group that is there, and the
+/// group connects it with the rest (`gather`).
 extension Engine {
   public func startAdhoc(_ endpoint: EndpointID, _ type: ServiceType, info: DiscoveryInfo, at now: Instant)
     throws(EngineError)
@@ -15,12 +18,15 @@ extension Engine {
     if local.adhoc?.type == type { return advertise(local.peer, type, info) }
     stopAdhoc(local)
     local.adhoc = Adhoc(type: type)
+    adhocLocals[type, default: OrderedDictionary()][local.id] = local
     advertise(local.peer, type, info)
     browse(for: type)
     answerWaiting(for: local)
-    discovery.visible.forEach { instance, _ in
-      if instance.type == type { adhocFound(instance.peer, by: local) }
+    discovery.visible.forEach { instance, seen in
+      guard instance.type == type, seen.host != hostID || !isGathered(instance) else { return }
+      adhocFound(instance.peer, by: local)
     }
+    gather(local)
   }
 
   public func stopAdhoc(_ endpoint: EndpointID, at now: Instant) {
@@ -32,14 +38,15 @@ extension Engine {
   func stopAdhoc(_ local: LocalEndpoint) {
     guard let adhoc = local.adhoc else { return }
     local.adhoc = nil
+    adhocLocals[adhoc.type]?[local.id] = nil
+    if adhocLocals[adhoc.type]?.isEmpty ?? false { adhocLocals[adhoc.type] = nil }
     withdraw(local.peer, adhoc.type)
     stopBrowsing(for: adhoc.type)
   }
 
   func adhocFound(_ instance: Discovery.ServiceInstance) {
-    // An endpoint in ad hoc mode browses.
-    guard discovery.browsers[instance.type] != nil else { return }
-    for local in endpoints.values where local.adhoc?.type == instance.type { adhocFound(instance.peer, by: local) }
+    if isGathered(instance) { return }
+    for local in adhocLocals[instance.type]?.values ?? [] { adhocFound(instance.peer, by: local) }
   }
 
   private func adhocFound(_ peer: PeerID, by local: LocalEndpoint) {
@@ -69,6 +76,55 @@ extension Engine {
     if local.refusals.stand(for: invitation.to), !sabotage.contains(.asksAgain) { return false }
     invite(invitation.to, after: settings.adhocPatience, by: local)
     return true
+  }
+
+  // MARK: Peers of this host
+
+  /// Whether it is a peer of this host that is in ad hoc mode itself.
+  private func isGathered(_ instance: Discovery.ServiceInstance) -> Bool {
+    peers[instance.peer]?.endpoints.contains { endpoints[$0]?.adhoc?.type == instance.type } ?? false
+  }
+
+  /// Has a local endpoint in ad hoc mode invited by others: by one of another group, and by all of its own group that it
+  /// is not connected with. After a while it invites them, and then looks again whether anybody is left.
+  private func gather(_ local: LocalEndpoint) {
+    guard let type = local.adhoc?.type, let all = adhocLocals[type] else { return }
+    let fellows = local.group.members[local.id]?.cohort.relations.fellows ?? SlotSet()
+    var isLeft = false
+    var isInvited = false
+    var full: Set<Int> = []
+    all.forEach { _, other in
+      guard other.peer !== local.peer else { return }
+      let isNear = other.group === local.group
+      if isNear ? fellows.contains(other.slot) : isInvited || full.contains(other.group.serial) { return }
+      isLeft = true
+      guard mayMeet(local, other) else { return }
+      switch local.adhoc?.failures[other.peer.id] ?? other.adhoc?.failures[local.peer.id] {
+      case nil: isInvited = isInvited || !isNear
+      case .full: full.insert(other.group.serial)
+      case .some: break
+      }
+      if local.adhoc?.invitations[other.peer.id] == nil {
+        invite(other.peer.id, after: settings.adhocPatience, by: local)
+      }
+      if other.adhoc?.invitations[local.peer.id] == nil { invite(local.peer.id, after: .zero, by: other) }
+    }
+    local.adhoc?.gathersAt = isLeft ? now + settings.adhocPatience * 2 : nil
+    if isLeft { timers.set(.adhoc(local.id), now + settings.adhocPatience * 2) }
+  }
+
+  private func mayMeet(_ local: LocalEndpoint, _ other: LocalEndpoint) -> Bool {
+    !local.isLocked && !other.isLocked && !forbids(local, other) && !forbids(other, local)
+      && (local.group === other.group
+        ? local.needs.agrees(with: other.needs)
+        : local.group.bounds.needs.agrees(with: other.group.bounds.needs))
+  }
+
+  private func forbids(_ local: LocalEndpoint, _ other: LocalEndpoint) -> Bool {
+    let peer = other.peer.id
+    return local.blocked.contains(peer) || local.banned.contains(peer)
+      || local.refusals.forbid(peer, at: now) && !sabotage.contains(.asksAgain)
+      || local.group.members(of: peer).contains { $0.isRefused(by: local.slot) }
   }
 
   // MARK: Invited
@@ -134,6 +190,9 @@ extension Engine {
     if let rest = local.adhoc?.restsSince {
       let turn = turn(of: local, since: rest)
       if turn <= now { acceptNext(local) } else { next = turn }
+    }
+    if let due = local.adhoc?.gathersAt {
+      if due <= now { gather(local) } else { next = min(next, due) }
     }
     guard let adhoc = local.adhoc else { return }
     for peer in adhoc.invitations.keys {

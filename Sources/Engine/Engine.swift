@@ -29,6 +29,8 @@ public final class Engine {
   var strangers = OrderedDictionary<HostID, Bool>()
   var peers = OrderedDictionary<PeerID, LocalPeer>()
   var endpoints = OrderedDictionary<EndpointID, LocalEndpoint>()
+  /// The endpoints in ad hoc mode, by its type.
+  var adhocLocals = OrderedDictionary<ServiceType, OrderedDictionary<EndpointID, LocalEndpoint>>()
   var endpointsByIndex = OrderedDictionary<UInt32, LocalEndpoint>()
   var groups = OrderedDictionary<Int, Group>()
   let discovery = Discovery()

@@ -164,6 +164,34 @@ import Wire
     #expect(peers[0].take() == [])
   }
 
+  @Test("P-SES-7 Peers of one host come together by one invitation each, also one whom one of them has blocked")
+  func oneHost() throws {
+    let first = try network.silentPeer("p0")
+    let peers = try [first] + (1..<40).map { try network.silentPeer("p\($0)", on: first.host) }
+    first.engine.block(peers[39].peer, from: first.endpoint, true, at: network.now)
+    for peer in peers {
+      try peer.startAdhoc()
+      network.run(.milliseconds(5))
+    }
+    network.run(.seconds(10))
+    let counts = peers.map { $0.engine.connectedMembers(of: $0.endpoint).count }
+    #expect(counts == [38] + Array(repeating: 39, count: 38) + [38])
+    #expect(first.engine.outgoing.count == 39)
+  }
+
+  @Test("P-SES-7 Sessions of one host that are apart by a lock come together once it is lifted")
+  func unlocked() throws {
+    let first = try network.silentPeer("p0")
+    let peers = try [first] + (1..<4).map { try network.silentPeer("p\($0)", on: first.host) }
+    first.engine.lock(first.endpoint, true, at: network.now)
+    for peer in peers { try peer.startAdhoc() }
+    network.run(.seconds(10))
+    #expect(peers.map { $0.engine.connectedMembers(of: $0.endpoint).count } == [0, 2, 2, 2])
+    first.engine.lock(first.endpoint, false, at: network.now)
+    network.run(.seconds(10))
+    network.expectAllConnected(peers)
+  }
+
   @Test("P-SES-7 In a crowd that has formed nobody is left to invite, until one is lost")
   func idle() throws {
     let peers = try ["a", "b", "c", "d"].map { try network.silentPeer($0) }

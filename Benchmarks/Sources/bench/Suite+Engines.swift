@@ -61,6 +61,29 @@ extension Suite {
 
   // MARK: Crowds
 
+  /// Peers of one host that start ad hoc mode, one after the other.
+  mutating func measureAdhocCrowd(of size: Int) throws {
+    let room = Room()
+    let host = room.addHost()
+    var settings = SessionSettings()
+    settings.peersMax = 20_000
+    let type = try ServiceType("bench")
+    let time = try processorTime {
+      for number in 0..<size {
+        let (_, endpoint) = try room.addPeer(number, at: host, settings)
+        try room.touch(host).startAdhoc(endpoint, type, info: .empty, at: room.now)
+        room.run(.milliseconds(5))
+      }
+      while host.pairs < size * (size - 1), room.now < Instant(nanoseconds: 60_000_000_000) {
+        room.run(.milliseconds(100))
+      }
+    }
+    check(host.pairs == size * (size - 1), "\(size) peers of one host ad hoc: \(host.pairs) pairs are connected")
+    report("form-\(size)-peers-adhoc", time / .seconds(1), "s")
+    let idling = processorTime { room.run(.seconds(10)) }
+    report("second-of-\(size)-idle-peers-adhoc", idling / .milliseconds(10), "ms")
+  }
+
   /// One host with very many peers, in a session with a peer of another.
   mutating func measureCrowd(of size: Int) throws {
     var settings = SessionSettings()

@@ -32,7 +32,11 @@ struct Suite {
       case .crowd: try measureCrowd(of: max(500, Int(5_000 * scale)))
       case .scale: try measureScale(hosts: scale == 1 ? 20 : 4, peers: scale == 1 ? 500 : 250)
       case .invited: if scale == 1 { try measureInvited(hosts: 256) }
-      case .adhoc: if scale == 1 { try measureAdhoc(hosts: 256) }
+      case .adhoc:
+        if scale == 1 {
+          try measureAdhoc(hosts: 256)
+          for size in [100, 200, 400, 1_000, 2_000] { try measureAdhocCrowd(of: size) }
+        }
       case .bonds: try measureBonds(hosts: scale == 1 ? 100 : 30)
       }
     }

@@ -172,6 +172,9 @@ struct Relations: Equatable {
   var met = SlotSet()
   var trusted = SlotSet()
 
+  /// The slots that are connected with it, or about to be.
+  var fellows: SlotSet { connected.union(connecting.subtracting(refused)) }
+
   private static var all: [WritableKeyPath<Relations, SlotSet>] {
     [\.connected, \.connecting, \.admitted, \.admits, \.announced, \.refused, \.refusedThere, \.met, \.trusted]
   }

@@ -80,6 +80,8 @@ struct Adhoc {
   var type: ServiceType
   /// When each peer that is no fellow is to be invited (again); in order of discovery.
   var invitations = OrderedDictionary<PeerID, Instant>()
+  /// When it looks again for local endpoints that it is not connected with.
+  var gathersAt: Instant?
   /// Invitations of others that wait for the accepted one, which usually makes them needless.
   var waiting: [InvitationID] = []
   var accepted: InvitationID?
