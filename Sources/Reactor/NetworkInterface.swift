@@ -33,6 +33,11 @@ public enum NetworkInterface {
   /// Whether it is one of this machine's own, whatever the port.
   public static func holds(_ address: SocketAddress) -> Bool { known.contains { $0.host == address.host } }
 
+  /// Addresses of interfaces that are up, with a carrier or without: a connection from one of them may go on.
+  static var held: Set<SocketAddress.Host> {
+    Set(each.lazy.filter { $0.flags & UInt32(IFF_UP) != 0 }.map(\.address.host))
+  }
+
   /// Addresses of interfaces that are up and have a carrier.
   fileprivate static var known: [SocketAddress] {
     each.reduce(into: []) { known, one in

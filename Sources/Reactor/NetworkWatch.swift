@@ -8,17 +8,24 @@ public final class NetworkWatch {
 
   /// With port 0.
   public private(set) var addresses: [SocketAddress]
+  private var held: Set<SocketAddress.Host>
   private let reactor: Reactor
+  private let lost: (Set<SocketAddress.Host>) -> Void
   private let changed: () -> Void
   private let socket: Descriptor
   private var registration: Registration?
   private var reading: Timer?
 
-  /// Calls back on the loop, and only where `addresses` have changed.
-  public init(on reactor: Reactor, changed: @escaping () -> Void) throws(SystemError) {
+  /// Calls back on the loop: `lost` at once where addresses have gone, or their interfaces down; `changed` only where
+  /// `addresses` have changed.
+  public init(
+    on reactor: Reactor, lost: @escaping (Set<SocketAddress.Host>) -> Void = { _ in }, changed: @escaping () -> Void
+  ) throws(SystemError) {
     self.reactor = reactor
+    self.lost = lost
     self.changed = changed
     socket = try .listeningToNetwork()
+    held = NetworkInterface.held
     addresses = NetworkInterface.addresses(port: 0)
     registration = try reactor.register(socket, for: .readable) { [unowned self] _ in heard() }
   }
@@ -30,14 +37,23 @@ public final class NetworkWatch {
 
   private func heard() {
     socket.forgetWhatCame()
+    findLost()
     if reading != nil { return }
     reading = reactor.schedule(after: Self.pause) { [unowned self] in
       reading = nil
+      findLost()
       let now = NetworkInterface.addresses(port: 0)
       guard now != addresses else { return }
       addresses = now
       changed()
     }
+  }
+
+  private func findLost() {
+    let now = NetworkInterface.held
+    let gone = held.subtracting(now)
+    held = now
+    if !gone.isEmpty { lost(gone) }
   }
 }
 

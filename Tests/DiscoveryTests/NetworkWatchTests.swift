@@ -27,6 +27,25 @@ import Testing
     }
   }
 
+  @Test func `P-NET-1 an address whose interface is turned off is told as lost, and one without a carrier is not`()
+    async
+  {
+    await Lab.play { lab in
+      let host = lab.hosts[0]
+      let network = try lab.networkWatcher(on: host)
+      _ = try await network.next { $0.count == 2 }
+      try await host.cable.cut()
+      #expect(try await network.next() == ["127.0.0.1", "::1"])
+      try await host.cable.mend()
+      _ = try await network.next { $0.first == "10.77.0.1" }
+      try await host.cable.turnOff()
+      #expect(try await network.next { $0 != ["lost"] } == ["lost", "10.77.0.1"])
+      #expect(try await network.next { $0.first != "lost" } == ["127.0.0.1", "::1"])
+      try await host.cable.turnOn()
+      _ = try await network.next { $0.first == "10.77.0.1" }
+    }
+  }
+
   @Test func `who waits for a loop on a host goes on at the laboratory, and on no thread of the host's`() async {
     await Lab.play { lab in
       let network = try lab.networkWatcher(on: lab.hosts[0])

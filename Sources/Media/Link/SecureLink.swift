@@ -127,6 +127,9 @@ public final class SecureLink: @unchecked Sendable {
 
   var measurements: TCPMeasurements? { tls?.socket.tcpMeasurements() }
 
+  /// The address of this end; nil where it is not one of the internet, or the link is closed.
+  var localAddress: SocketAddress? { tls?.localAddress }
+
   /// Nil unless the link is open.
   func datagramKeys() -> DatagramKeys? { state == .open ? tls?.datagramKeys() : nil }
 

@@ -117,6 +117,8 @@ struct TLSStream: ~Copyable {
 
   var isResumed: Bool { SSL_session_reused(ssl) == 1 }
 
+  var localAddress: SocketAddress? { (try? socket.localAddress()) ?? nil }
+
   /// 32 bytes that only the two ends of this connection know, after the handshake.
   func exporter() -> Digest {
     // It throws over another count alone.

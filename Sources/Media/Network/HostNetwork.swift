@@ -93,7 +93,8 @@ public final class HostNetwork {
     let hasLAN = options.media.contains { if case .lan = $0 { true } else { false } }
     if hasLAN || options.awaitsAcceptor {
       hostPort = try HostPort(
-        options, withDatagrams: hasLAN, on: reactor, addressesChanged: { [unowned self] in portMoved() }
+        options, withDatagrams: hasLAN, on: reactor, addressesLost: { [unowned self] in cutLinks(from: $0) },
+        addressesChanged: { [unowned self] in portMoved() }
       ) { [unowned self] in takeLink($0) }
     }
     for (number, medium) in options.media.enumerated() {
@@ -151,6 +152,14 @@ public final class HostNetwork {
 
   /// Accepts no more connections; open ones stay.
   public func closePort() { hostPort?.close() }
+
+  /// Ends the links whose own address has gone with its interface: nothing comes over them any more. An interface that only
+  /// lacks its carrier may have it again in time.
+  private func cutLinks(from lost: Set<SocketAddress.Host>) {
+    for link in links.values {
+      if let link = link.link, let own = link.localAddress, lost.contains(own.host) { link.cut() }
+    }
+  }
 
   private func portMoved() {
     updateAddresses()

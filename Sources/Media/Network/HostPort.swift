@@ -25,7 +25,8 @@ final class HostPort {
   /// Other hosts knock with datagrams at the port of the links, so both have to be free.
   init(
     _ options: HostNetwork.Options, withDatagrams: Bool, on reactor: Reactor,
-    addressesChanged: @escaping () -> Void, taken: @escaping (consuming Descriptor) -> Void
+    addressesLost: @escaping (Set<SocketAddress.Host>) -> Void, addressesChanged: @escaping () -> Void,
+    taken: @escaping (consuming Descriptor) -> Void
   ) throws(SystemError) {
     self.reactor = reactor
     self.taken = taken
@@ -36,7 +37,7 @@ final class HostPort {
     } else {
       try take(options.sockets, withDatagrams)
     }
-    network = try NetworkWatch(on: reactor, changed: addressesChanged)
+    network = try NetworkWatch(on: reactor, lost: addressesLost, changed: addressesChanged)
   }
 
   private func listen(at port: UInt16, _ withDatagrams: Bool) throws(SystemError) {

@@ -1,7 +1,7 @@
 import Reactor
 import Testing
 
-/// The addresses of a host, as its network watch reports them.
+/// The addresses of a host, as its network watch reports them, and the word "lost" before those of IPv4 that it has lost.
 final class NetworkWatcher: @unchecked Sendable {
   // `@unchecked`: all mutable state is touched on its loop alone.
 
@@ -14,7 +14,8 @@ final class NetworkWatcher: @unchecked Sendable {
     loop = try HostLoop(on: process)
     loop.reactor.spawn { [self] in
       do {
-        let watch = try NetworkWatch(on: loop.reactor) { [weak self] in self?.note() }
+        let watch = try NetworkWatch(
+          on: loop.reactor, lost: { [weak self] in self?.noteLost($0) }, changed: { [weak self] in self?.note() })
         self.watch = watch
         note()
       } catch {
@@ -50,6 +51,15 @@ final class NetworkWatcher: @unchecked Sendable {
         if text.hasPrefix("[") { text = text.dropFirst().dropLast() }
         return String(text)
       })
+    listen()
+  }
+
+  private func noteLost(_ hosts: Set<SocketAddress.Host>) {
+    let lost = hosts.compactMap { host -> String? in
+      guard case .v4(let bytes) = host else { return nil }
+      return bytes.map(String.init).joined(separator: ".")
+    }
+    told.append(["lost"] + lost.sorted())
     listen()
   }
 

@@ -59,6 +59,15 @@ final class Cable {
     try await set(faults)
   }
 
+  /// The host turns its interface off, which takes the addresses of IPv6, and on again.
+  func turnOff() async throws { try await host.configure(["link set \(interface) down"]) }
+
+  func turnOn() async throws {
+    try await host.configure(
+      ["link set \(interface) up"]
+        + addresses.filter { $0.contains(":") }.map { "addr replace \($0) nodad dev \(interface)" })
+  }
+
   /// Removes all faults.
   func mend() async throws { try await set(.none) }
 
