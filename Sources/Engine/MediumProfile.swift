@@ -27,14 +27,12 @@ public struct MediumProfile: Hashable, Sendable {
   public var suspensionMax: Duration
   /// Whether a host answers probes here; where not, its records last until the medium takes them back.
   public var isProbed: Bool
-  /// The bytes that a link hands to its medium at a time.
-  public var batchBytesMax: Int
   /// The bytes of a stream in one piece: a message waits for the rest of one.
   public var chunkBytesMax: Int
 
   public init(
     name: String, addressPrefix: [UInt8], rank: Int, heartbeatInterval: Duration, silenceMax: Duration,
-    suspensionMax: Duration, isProbed: Bool, batchBytesMax: Int, chunkBytesMax: Int
+    suspensionMax: Duration, isProbed: Bool, chunkBytesMax: Int
   ) {
     self.name = name
     self.addressPrefix = addressPrefix
@@ -43,7 +41,6 @@ public struct MediumProfile: Hashable, Sendable {
     self.silenceMax = silenceMax
     self.suspensionMax = suspensionMax
     self.isProbed = isProbed
-    self.batchBytesMax = batchBytesMax
     self.chunkBytesMax = chunkBytesMax
   }
 
@@ -51,18 +48,16 @@ public struct MediumProfile: Hashable, Sendable {
   /// right after one is reported within five seconds, by a host with other work as well.
   public static let lan = MediumProfile(
     name: "lan", addressPrefix: [], rank: 20, heartbeatInterval: .seconds(1), silenceMax: .seconds(3),
-    suspensionMax: .milliseconds(4_900), isProbed: true, batchBytesMax: 66 << 10, chunkBytesMax: 16 << 10)
+    suspensionMax: .milliseconds(4_900), isProbed: true, chunkBytesMax: 16 << 10)
 
   /// Sockets in a folder that hosts of one machine share: nothing is nearer.
   public static let folder = MediumProfile(
     name: "folder", addressPrefix: Array("folder:".utf8), rank: 10, heartbeatInterval: .seconds(1),
-    silenceMax: .seconds(3), suspensionMax: .milliseconds(4_900), isProbed: true, batchBytesMax: 66 << 10,
-    chunkBytesMax: 16 << 10)
+    silenceMax: .seconds(3), suspensionMax: .milliseconds(4_900), isProbed: true, chunkBytesMax: 16 << 10)
 
   /// A slow radio whose every packet costs air time: small pieces, so that a message waits for some 20 ms of a stream,
   /// and three times the patience.
   public static let bluetooth = MediumProfile(
     name: "bluetooth", addressPrefix: Array("rfcomm:".utf8), rank: 30, heartbeatInterval: .seconds(3),
-    silenceMax: .seconds(9), suspensionMax: .milliseconds(10_900), isProbed: false, batchBytesMax: 4 << 10,
-    chunkBytesMax: 4 << 10)
+    silenceMax: .seconds(9), suspensionMax: .milliseconds(10_900), isProbed: false, chunkBytesMax: 4 << 10)
 }
