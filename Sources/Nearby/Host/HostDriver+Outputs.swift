@@ -136,29 +136,33 @@ extension HostDriver {
   private func ports(of locals: Locals) -> [SessionPort] { locals.all.compactMap { sessions[$0] } }
 
   private func update(_ views: [MemberView], _ state: PairState, _ ports: [SessionPort]) {
+    if ports.isEmpty { return }
+    let readers = EventReaders(ports)
     for view in views {
       let member = member(view)
       switch state {
       case .connecting:
-        for port in ports { port.add(member) }
-        report(.member(member, .connecting), ports)
+        add(member, ports)
+        report(.member(member, .connecting), readers)
       case .connected:
-        for port in ports {
-          port.add(member)
-          port.state.connect(member)
-        }
-        report(.member(member, .connected), ports)
+        let number = add(member, ports)
+        for port in ports { port.state.connect(number, member.peer) }
+        report(.member(member, .connected), readers)
       case .notConnected(let reason):
-        for port in ports {
-          port.state.disconnect(member, reason)
-          port.remove(member)
-        }
-        report(.member(member, .notConnected(reason)), ports)
+        let number = members.number(of: member.id)
+        for port in ports { port.state.disconnect(number, member.peer, reason) }
+        if let number { members.release(number, times: ports.count { $0.remove(number) }) }
+        report(.member(member, .notConnected(reason)), readers)
         continue
       }
-      for port in ports { deliverPending(of: member, port) }
+      for port in ports where !port.pendingEvents.isEmpty { deliverPending(of: member, port) }
     }
-    if case .connected = state { for port in ports { endAutomatically(connectedIn: port) } }
+    if case .connected = state { endAutomatically(connectedIn: ports) }
+  }
+
+  @discardableResult
+  private func add(_ member: Member, _ ports: [SessionPort]) -> Int {
+    members.add(member) { number in ports.count { $0.insert(number) } }
   }
 
   private func opened(_ id: StreamID, _ name: String, _ from: EndpointID, _ to: EndpointID) {

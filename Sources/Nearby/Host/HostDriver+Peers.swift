@@ -116,21 +116,25 @@ extension HostDriver {
   // MARK: Until
 
   /// A member is connected: ends advertising, browsing and ad hoc mode that were to last until then.
-  func endAutomatically(connectedIn port: SessionPort) {
-    let (session, peer) = (port.state.id, port.state.peer)
-    let isFull = isFull(session)
-    for (interest, one) in advertised where interest.peer == peer && one.until.ends(isFull: isFull) {
-      deferredActions.append { [self] in stopAdvertising(interest) }
-    }
-    for (interest, state) in interests where interest.peer == peer {
-      for number in state.numbers(where: { $0.ends(isFull: isFull) }) {
-        deferredActions.append { [self] in stopBrowsing(interest, number) }
+  func endAutomatically(connectedIn ports: [SessionPort]) {
+    let advertised = advertised.filter { $0.value.until != .stopped }
+    let interests = interests.filter { !$0.value.numbers(where: { $0 != .stopped }).isEmpty }
+    for port in ports where !advertised.isEmpty || !interests.isEmpty || port.adhocUntil != .stopped {
+      let (session, peer) = (port.state.id, port.state.peer)
+      let isFull = isFull(session)
+      for (interest, one) in advertised where interest.peer == peer && one.until.ends(isFull: isFull) {
+        deferredActions.append { [self] in stopAdvertising(interest) }
       }
+      for (interest, state) in interests where interest.peer == peer {
+        for number in state.numbers(where: { $0.ends(isFull: isFull) }) {
+          deferredActions.append { [self] in stopBrowsing(interest, number) }
+        }
+      }
+      guard port.adhocUntil.ends(isFull: isFull) else { continue }
+      port.adhocUntil = .stopped
+      deferredActions.append { [self] in stopAdhoc(session) }
+      report(.adhocEnded, port)
     }
-    guard port.adhocUntil.ends(isFull: isFull) else { return }
-    port.adhocUntil = .stopped
-    deferredActions.append { [self] in stopAdhoc(session) }
-    report(.adhocEnded, port)
   }
 
   // MARK: Inviting

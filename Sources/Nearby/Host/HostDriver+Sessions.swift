@@ -111,12 +111,13 @@ extension HostDriver {
   static let eventWeight = 256
 
   /// Reports an event to the programs of these sessions: once to the host's observer, and to the mailboxes of the others.
+  func report(_ event: SessionEvent, _ readers: EventReaders, weight: Int = HostDriver.eventWeight) {
+    if !readers.observed.isEmpty { hostExtension?.observer.handle(event, in: readers.observed) }
+    for port in readers.mailboxes { put(event, port, weight) }
+  }
+
   func report(_ event: SessionEvent, _ ports: [SessionPort], weight: Int = HostDriver.eventWeight) {
-    if let hostExtension {
-      let observed = ports.lazy.filter(\.isObserved).map(\.state.id)
-      if !observed.isEmpty { hostExtension.observer.handle(event, in: Array(observed)) }
-    }
-    for port in ports where !port.isObserved { put(event, port, weight) }
+    report(event, EventReaders(ports), weight: weight)
   }
 
   func report(_ event: SessionEvent, _ port: SessionPort) { report(event, [port]) }

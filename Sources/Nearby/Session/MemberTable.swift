@@ -8,7 +8,7 @@ final class MemberTable: Sendable {
   private struct Entry {
     var member: Member
     /// How many sessions see it.
-    var sessionCount = 1
+    var sessionCount: Int
   }
 
   private struct State {
@@ -18,10 +18,18 @@ final class MemberTable: Sendable {
     /// Some former members, for later reports about them.
     var former: [EndpointID: Member] = [:]
 
-    mutating func release(_ number: Int) {
-      guard let entry = entries[number] else { return }
-      guard entry.sessionCount == 1 else {
-        entries[number]?.sessionCount -= 1
+    mutating func number(of member: Member) -> Int {
+      if let number = numbers[member.id] { return number }
+      let number = freeNumbers.popLast() ?? entries.count
+      if number == entries.count { entries.append(nil) }
+      numbers[member.id] = number
+      return number
+    }
+
+    mutating func release(_ number: Int, times count: Int) {
+      guard count > 0, let entry = entries[number] else { return }
+      guard entry.sessionCount == count else {
+        entries[number]?.sessionCount -= count
         return
       }
       entries[number] = nil
@@ -35,34 +43,25 @@ final class MemberTable: Sendable {
   private let state = Mutex(State())
   private static let formerMax = 4_096
 
-  /// Adds a member to those that one session sees, or updates it for all of them.
-  func add(_ member: Member, to numbers: inout SlotSet) {
-    let known = numbers
-    let number = state.withLock { state in
-      guard let number = state.numbers[member.id] else {
-        let number = state.freeNumbers.popLast() ?? state.entries.count
-        if number == state.entries.count { state.entries.append(nil) }
-        state.entries[number] = Entry(member: member)
-        state.numbers[member.id] = number
-        return number
-      }
-      state.entries[number]?.member = member
-      if !known.contains(number) { state.entries[number]?.sessionCount += 1 }
+  /// Adds a member, or updates it for all sessions that see it. `see` marks its number in the sets of sessions, and
+  /// returns how many of them did not have it before; at least one session has it then.
+  @discardableResult
+  func add(_ member: Member, _ see: (_ number: Int) -> Int) -> Int {
+    state.withLock { state in
+      let number = state.number(of: member)
+      let count = (state.entries[number]?.sessionCount ?? 0) + see(number)
+      state.entries[number] = Entry(member: member, sessionCount: count)
       return number
     }
-    numbers.insert(number)
   }
 
-  func remove(_ id: EndpointID, from numbers: inout SlotSet) {
-    guard let number = number(of: id), numbers.contains(number) else { return }
-    numbers.remove(number)
-    state.withLock { $0.release(number) }
-  }
+  /// So many sessions no longer see it.
+  func release(_ number: Int, times count: Int) { state.withLock { $0.release(number, times: count) } }
 
   /// Removes all whom a session sees.
   func removeAll(from numbers: inout SlotSet) {
     let gone = numbers
-    state.withLock { state in gone.forEach { state.release($0) } }
+    state.withLock { state in gone.forEach { state.release($0, times: 1) } }
     numbers = SlotSet()
   }
 

@@ -56,12 +56,36 @@ final class SessionPort {
 
   func member(_ id: EndpointID) -> Member? { table.member(id, in: present) }
   func member(of peer: PeerID) -> Member? { table.members(present).first { $0.peer == peer } }
-  func add(_ member: Member) { table.add(member, to: &present) }
-  func remove(_ member: Member) { table.remove(member.id, from: &present) }
+
+  /// Whether the member with this number is new to it.
+  func insert(_ number: Int) -> Bool {
+    if present.contains(number) { return false }
+    present.insert(number)
+    return true
+  }
+
+  /// Whether the member with this number was there.
+  func remove(_ number: Int) -> Bool {
+    guard present.contains(number) else { return false }
+    present.remove(number)
+    return true
+  }
 
   /// Ends the session.
   func end() {
     state.end()
     table.removeAll(from: &present)
+  }
+}
+
+/// The sessions that an event is for.
+struct EventReaders {
+  /// Those whose events go to the host's observer.
+  private(set) var observed: [EndpointID] = []
+  /// The others.
+  private(set) var mailboxes: [SessionPort] = []
+
+  init(_ ports: [SessionPort]) {
+    for port in ports { if port.isObserved { observed.append(port.state.id) } else { mailboxes.append(port) } }
   }
 }

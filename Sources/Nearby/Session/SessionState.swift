@@ -123,20 +123,20 @@ final class SessionState: Sendable {
     }
   }
 
-  func connect(_ member: Member) {
-    let number = table.number(of: member.id)
-    let meetings = shared.withLock { shared in
-      if let number { shared.connected.insert(number) }
-      return shared.meetings.removeValue(forKey: member.peer) ?? []
-    }
-    for meeting in meetings { meeting.settle(.none) }
+  /// The member with this number, of this peer, is connected.
+  func connect(_ number: Int, _ peer: PeerID) {
+    settle(peer, .none) { $0.connected.insert(number) }
   }
 
-  func disconnect(_ member: Member, _ reason: Reason) {
-    let number = table.number(of: member.id)
+  /// It is not connected any more; nil for a member that was never seen.
+  func disconnect(_ number: Int?, _ peer: PeerID, _ reason: Reason) {
+    settle(peer, reason) { if let number { $0.connected.remove(number) } }
+  }
+
+  private func settle(_ peer: PeerID, _ reason: Reason, _ change: (inout Shared) -> Void) {
     let meetings = shared.withLock { shared in
-      if let number { shared.connected.remove(number) }
-      return shared.meetings.removeValue(forKey: member.peer) ?? []
+      change(&shared)
+      return shared.meetings.isEmpty ? [] : shared.meetings.removeValue(forKey: peer) ?? []
     }
     for meeting in meetings { meeting.settle(reason) }
   }
