@@ -47,6 +47,10 @@ final class Core {
   /// The epoch of all channels that live as long as this process.
   private let epoch = Secrets.epoch()
   private var collections: [String: Collection] = [:]
+  /// The number of event streams and long polls of each client that has some.
+  private var followerCounts: [ClientID: Int] = [:]
+  /// The lists that sessions of one ad hoc type share.
+  private var crowds: [String: Crowd] = [:]
   private var lastNumber = 0
   private var lastUpload: UInt64 = 0
   private var idempotency = Idempotency()
@@ -60,7 +64,9 @@ final class Core {
   private(set) lazy var advertiserList = collection("/v1/advertisers")
   private(set) lazy var browserList = collection("/v1/browsers")
   private(set) lazy var invitationList = collection("/v1/invitations")
-  private(set) lazy var sessionList = collection("/v1/sessions")
+  private(set) lazy var sessionList = collection("/v1/sessions", Collection.Limits()) { [unowned self] in
+    scheduleCounts()
+  }
   private(set) lazy var clientList = collection("/v1/clients")
   private(set) lazy var codeList = collection("/v1/pairing-codes")
   private(set) lazy var identityList = collection("/v1/identities")
@@ -86,12 +92,15 @@ final class Core {
   /// Delivery statuses that come while their message is being sent; nil while none is.
   var earlyStatuses: [(message: UInt64, recipients: [EndpointID], status: DeliveryStatus)]?
   var messageFacets = MessageFacets()
+  /// The sessions of the latest event: mostly the next one is for the same.
+  var latestAudience: (endpoints: [EndpointID], audience: EventAudience)?
   var memberCache = MemberCache()
   /// Members that the rule of a session has admitted, for one entry about each in the audit.
   var admittedMembers: Set<EndpointID> = []
   /// Sessions whose counts of connected members are to be published, and when that was done last.
   var dueSessions: [SessionModel] = []
   var countsPublishedAt = Instant.now
+  var areCountsScheduled = false
   /// Disk use by resources, for each owner.
   var diskUse = DiskUse()
   /// Disk use by the messages that sessions may keep, for each owner.
@@ -189,22 +198,53 @@ final class Core {
     limits.itemsMax = count
     limits.itemsBytesMax = bytes
     limits.ringBytesMax = ring
-    return collection(path, limits, epoch: epoch ?? self.epoch)
+    return collection(path, limits, epoch: epoch)
   }
 
   /// A collection of items that are published once and not kept.
-  func datagramCollection(_ path: String) -> Collection { collection(path, .datagrams, epoch: epoch) }
+  func datagramCollection(_ path: String) -> Collection { collection(path, .datagrams) }
 
-  private func collection(_ path: String, _ limits: Collection.Limits, epoch: String) -> Collection {
+  func collection(
+    _ path: String, _ limits: Collection.Limits, epoch: String? = nil, onFollowed: @escaping () -> Void = {}
+  ) -> Collection {
     lastNumber += 1
-    let collection = Collection(
-      path: path, number: lastNumber, epoch: epoch, limits: limits, onDropped: { [meters] in meters.dropped($0) }
-    ) { [unowned self] socket in
-      sockets.viewer(of: socket)
-    }
-    collections[path] = collection
+    return add(
+      Collection(
+        path: path, number: lastNumber, epoch: epoch ?? self.epoch, limits: limits,
+        onDropped: { [meters] in meters.dropped($0) },
+        onFollowers: { [unowned self] in countFollowers(of: $0, $1) }, onFollowed: onFollowed
+      ) { [unowned self] socket in
+        sockets.viewer(of: socket)
+      })
+  }
+
+  /// A collection of items that others have as well.
+  func collection(_ path: String, of items: SharedItems) -> SharedList {
+    lastNumber += 1
+    return add(
+      SharedList(
+        path: path, number: lastNumber, of: items, onFollowers: { [unowned self] in countFollowers(of: $0, $1) }))
+  }
+
+  private func add<Kind: Collection>(_ collection: Kind) -> Kind {
+    collections[collection.path] = collection
     return collection
   }
+
+  private func countFollowers(of client: ClientID, _ change: Int) {
+    let count = (followerCounts[client] ?? 0) + change
+    followerCounts[client] = count > 0 ? count : nil
+  }
+
+  /// The crowd of an ad hoc type: a new one where there is none.
+  func crowd(of type: String) -> Crowd {
+    if let crowd = crowds[type] { return crowd }
+    let crowd = Crowd(type, epoch: epoch)
+    crowds[type] = crowd
+    return crowd
+  }
+
+  func forget(_ crowd: Crowd) { crowds[crowd.type] = nil }
 
   func collection(at path: String) -> Collection? { collections[path] }
 
@@ -227,7 +267,7 @@ final class Core {
   /// The queues of a client, and its requests that wait for changes.
   func queues(of client: ClientID) -> JSON {
     let seen = clients.lastSeen(client).map { [JSON.Member("lastSeenAt", .text($0.description))] } ?? []
-    let waiting = collections.values.reduce(0) { $0 + $1.followerCount(of: client) }
+    let waiting = followerCounts[client] ?? 0
     return .object(
       seen + sockets.queues(of: client)
         + [
@@ -237,7 +277,7 @@ final class Core {
   }
 
   /// Whether it has an event stream or a long poll.
-  func follows(_ client: ClientID) -> Bool { collections.values.contains { $0.followerCount(of: client) > 0 } }
+  func follows(_ client: ClientID) -> Bool { followerCounts[client] != nil }
 
   func count<Kind: Follower>(of kind: Kind.Type) -> Int {
     collections.values.reduce(0) { $0 + $1.count(of: kind) }

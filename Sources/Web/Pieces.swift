@@ -38,6 +38,13 @@ package struct Pieces: Sendable {
     if let reservation = more.reservation { keep(reservation) }
   }
 
+  /// The same behind another piece.
+  func behind(_ head: [UInt8]) -> Pieces {
+    var all = Pieces([head])
+    all.append(self)
+    return all
+  }
+
   /// Keeps the object until all bytes are written, or dropped.
   package mutating func keep(_ reservation: any AnyObject & Sendable) { self.reservation = reservation }
 

@@ -42,11 +42,11 @@ struct CatchUpTests {
     }
     change(200)
     let latest = channel.latest(.max, bytes: .max, for: viewer, where: [:])
-    let encoding = SnapshotEncoding(latest, at: channel.position, for: viewer)
+    let encoding = SnapshotEncoding(latest, at: channel.position, upTo: channel.lastOrdinal, for: viewer)
     var known = items(channel)
     #expect(Set(encoding.ids) == Set(known.keys))
     var position = encoding.position
-    var catchUp = CatchUp(knowing: encoding.ids)
+    var catchUp = CatchUp(knowing: encoding.ids, upTo: encoding.lastOrdinal)
     var hasDifference = false
     var steps = 0
     reading: while true {
@@ -121,7 +121,7 @@ struct CatchUpTests {
     let items = channel.latest(.max, bytes: .max, for: viewer, where: [:])
     var frame = Pieces([[1]])
     do {
-      let encoding = SnapshotEncoding(items, at: channel.position, for: viewer)
+      let encoding = SnapshotEncoding(items, at: channel.position, upTo: channel.lastOrdinal, for: viewer)
       #expect(try JSON(parsing: encoding.list.joined).list?.count == 50)
       channel.share(encoding)
       frame.append(encoding.list)
@@ -135,7 +135,7 @@ struct CatchUpTests {
     // Items that are no longer stored are not sent again.
     channel.forget(before: 40)
     #expect(channel.encoding(for: viewer, ofAnyAge: true) == nil)
-    channel.share(SnapshotEncoding(items, at: channel.position, for: viewer))
+    channel.share(SnapshotEncoding(items, at: channel.position, upTo: channel.lastOrdinal, for: viewer))
     #expect(channel.encoding(for: viewer) == nil, "nobody sends it")
     withExtendedLifetime(frame) {}
   }

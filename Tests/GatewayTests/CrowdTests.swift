@@ -36,7 +36,7 @@ struct CrowdTests {
           (
             core.memberCache.madeCount,
             core.sessions.values.flatMap { session in
-              session.present.values.compactMap { session.members[$0.id]?.bytes }
+              session.members.all.compactMap { $0.member == nil ? nil : $0.bytes }
             }.map { $0.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) } }
           )
         })

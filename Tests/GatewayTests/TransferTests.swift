@@ -126,7 +126,7 @@ struct TransferTests {
       let made = try await bert.client.make("\(bert.path)/resources", ["name": "plan", "to": .text(anna.peer)])
       await bert.gateway.running.run { core in
         guard let session = core.sessions[bert.session] else { return }
-        for known in session.present.values {
+        for known in session.knownMembers {
           core.show(MemberModel.View(known.member, .notConnected(reason)), in: session)
         }
       }
@@ -134,7 +134,7 @@ struct TransferTests {
       #expect(try await bert.client.get(made["Location"] ?? "").json["state"] == "transferring")
       await bert.gateway.running.run { core in
         guard let session = core.sessions[bert.session] else { return }
-        for known in session.present.values {
+        for known in session.knownMembers {
           core.show(MemberModel.View(known.member, .connected), in: session)
           core.offerWaiting(to: known.member, in: session)
         }

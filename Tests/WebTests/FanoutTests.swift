@@ -72,6 +72,38 @@ import Web
     #expect(try rig.onHandler { $0.sockets.allSatisfy { $0.lagged == 0 } })
   }
 
+  @Test func `each subscriber of numbered rings gets numbers of its own, whatever is for others`() throws {
+    let rig = try WebRig(limits, sendBuffer: 4_096)
+    let clients = try (0..<20).map { number in
+      let client = try SocketClient(rig, "/ws/numbered", receiveBuffer: 4_096)
+      #expect(try rig.eventually { $0.numbered[1].subscriberCount == number + 1 })
+      return client
+    }
+    /// Every seventh message is a large one, which is not copied.
+    func body(_ number: Int) -> [UInt8] { Self.message(number, bytes: number % 7 == 0 ? 70_000 : 300) }
+    /// Of each ring in turn: to some, and to all.
+    func isFor(_ viewer: Int, _ number: Int) -> Bool { number % 4 != 0 || (viewer + number) % 3 == 0 }
+    try rig.onHandler { handler in
+      for number in 1...60 {
+        let some = Fanout.Recipients(.init(viewers: { isFor($0, number) }), otherwise: nil)
+        let recipients = number % 4 == 0 ? some : nil
+        if number % 7 == 0 {
+          handler.numbered[number % 2].publish(Pieces([body(number)]), .text, to: recipients)
+        } else {
+          body(number).withUnsafeBytes { handler.numbered[number % 2].publish($0, .text, to: recipients) }
+        }
+      }
+    }
+    for (viewer, client) in clients.enumerated() {
+      var last = 8
+      for number in 1...60 where isFor(viewer, number) {
+        last += 1
+        #expect(try client.receive()?.payload == Array("n\(viewer):\(last)".utf8) + body(number))
+      }
+    }
+    #expect(try rig.onHandler { $0.sockets.allSatisfy { $0.lagged == 0 } })
+  }
+
   @Test func `what is published at once is given to each client at once`() throws {
     let rig = try WebRig(limits)
     let clients = try (0..<3).map { _ in try SocketClient(rig, "/ws/ring") }

@@ -15,6 +15,10 @@ final class TestHandler: WebHandler {
   private(set) var waiting: [Exchange] = []
   private(set) var ticker: EventSource?
   private(set) lazy var ring = Fanout(bytesMax: 4 << 20)
+  /// Two fanouts that a subscriber numbers together.
+  private(set) lazy var numbered = [
+    Fanout(bytesMax: 4 << 20, isNumbered: true), Fanout(bytesMax: 4 << 20, isNumbered: true),
+  ]
   /// A fanout whose messages are sent first, and of which eight are kept.
   private(set) lazy var urgent = Fanout(bytesMax: 4 << 20, .dropOldest(countMax: 8) { "dropped \($0) left \($1)" })
   var file: String?
@@ -84,6 +88,9 @@ final class TestHandler: WebHandler {
   func upgrade(_ head: Head) -> SocketDecision {
     guard head.path.first == "ws" else { return .refuse(Response(404, .bytes(Array("no\n".utf8)))) }
     let talker = TestSocketOwner(head.path.dropFirst().first ?? "echo", ring)
+    if talker.word == "numbered" {
+      (talker.numbered, talker.numbering) = (numbered, .init("n\(sockets.count):", after: 8, viewer: sockets.count))
+    }
     sockets.append(talker)
     let reading: SocketReading =
       ["pieces", "gather"].contains(talker.word) ? .pieces : .messages(bytesMax: 1 << 20)
@@ -206,6 +213,8 @@ final class EventSource: BodySource {
 final class TestSocketOwner: SocketOwner {
   let word: String
   private let ring: Fanout
+  var numbered: [Fanout] = []
+  var numbering: Fanout.Numbering?
   private(set) var socket: WebSocket?
   private(set) var codes: [UInt16] = []
   private(set) var received = 0
@@ -224,6 +233,7 @@ final class TestSocketOwner: SocketOwner {
     switch word {
     case "greet": socket.send("hello")
     case "ring": ring.subscribe(socket)
+    case "numbered": for ring in numbered { ring.subscribe(socket, numbering) }
     case "bye":
       socket.send("first")
       socket.close(4_001, "bye")

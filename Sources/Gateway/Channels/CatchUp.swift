@@ -31,8 +31,10 @@ struct CatchUp {
   /// The IDs of the items whose changes it has received since, and whether they exist.
   private var news: [String: Bool] = [:]
   private var difference: Difference?
+  /// Items with larger ordinals came after what the reader has.
+  private var ordinal: UInt64
 
-  init(knowing known: [String]? = nil) { self.known = known }
+  init(knowing known: [String]? = nil, upTo ordinal: UInt64 = 0) { (self.known, self.ordinal) = (known, ordinal) }
 
   /// The next changes, at most about so many bytes of them.
   mutating func next(
@@ -47,6 +49,7 @@ struct CatchUp {
         }
         let batch = Self.batch(of: changes, atMost: bytesMax, dropped, in: start.epoch)
         learn(batch.changes, client)
+        if known != nil { ordinal = collection.ordinal(at: batch.position.offset) }
         return .changes(batch)
       }
       if collection.historySource != nil { return .stored }
@@ -85,22 +88,24 @@ struct CatchUp {
       first > position.offset + 1,
       let kept = collection.changes(after: Position(epoch: position.epoch, offset: first - 1))
     else { return false }
+    let firstOrdinal = collection.ordinal(at: first - 1) + 1
     // Later deletions are reported by the changes that are kept.
     let deletedLater = Set(kept.lazy.filter { $0.bytes == nil }.map(\.id))
     let deleted = known.filter { id in
       guard let item = collection[id] else { return !deletedLater.contains(id) }
-      if item.ordinal <= position.offset { return false }
+      if item.ordinal <= ordinal { return false }
       // It is another item of that ID; the one that is known was deleted.
-      return item.ordinal < first || !deletedLater.contains(id)
+      return item.ordinal < firstOrdinal || !deletedLater.contains(id)
     }
     let changed = collection.seen(by: client).filter {
-      position.offset < $0.position.offset && $0.position.offset < first
+      ordinal < $0.position.offset && $0.position.offset < firstOrdinal
     }.sorted { $0.position.offset < $1.position.offset }.map(\.id)
     var left = Set(known)
     left.subtract(deleted)
     left.formUnion(changed)
     self.known = Array(left)
     news = [:]
+    ordinal = firstOrdinal - 1
     difference = Difference(deleted: deleted[...], changed: changed[...], end: first - 1)
     return true
   }

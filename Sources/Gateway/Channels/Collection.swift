@@ -17,8 +17,8 @@ protocol Follower: AnyObject {
 /// All readers, a page, a WebSocket, an event stream, a long poll, get the same items and the same changes; a reader
 /// that missed more changes than are kept gets a snapshot. Where items are announced and not kept, a follower that is
 /// too far behind loses the oldest changes and gets their number.
-final class Collection {
-  struct Limits: Sendable {
+class Collection {
+  struct Limits: Hashable, Sendable {
     /// Limits for the changes that are kept for clients that reconnect.
     var changesMax = 1_024
     var changesBytesMax = 1 << 20
@@ -39,12 +39,12 @@ final class Collection {
   /// A number that is the same for every client of the gateway.
   let number: Int
   let epoch: String
-  private let limits: Limits
-  private(set) var offset: UInt64 = 0
+  let limits: Limits
+  private(set) var lastOffset: UInt64 = 0
   private var items = OrderedItems()
   private var changes: ArraySlice<Change> = []
   private var changesBytes = 0
-  private var followers: [ObjectIdentifier: any Follower] = [:]
+  private(set) var followers: [ObjectIdentifier: any Follower] = [:]
   private var ring: Fanout?
   /// The WebSockets that see an owner's items, nil for all, cached: the next change mostly has the same owner.
   private var listeners: (of: Owner, who: Fanout.Listeners?)?
@@ -60,11 +60,17 @@ final class Collection {
   private weak var encoding: SnapshotEncoding?
   /// The readers that are catching up: changes are kept for twice as long meanwhile.
   private var catchUpCount = 0
+  /// Called with a client for each follower of it that is new, and each that is gone.
+  private let onFollowers: (_ client: ClientID, _ change: Int) -> Void
+  /// Called when a reader begins that is to have the changes as they come.
+  private let onFollowed: () -> Void
 
   init(
     path: String, number: Int, epoch: String, limits: Limits = Limits(), onDropped: @escaping (Int) -> Void = { _ in },
+    onFollowers: @escaping (ClientID, Int) -> Void = { _, _ in }, onFollowed: @escaping () -> Void = {},
     viewer: @escaping (WebSocket) -> ClientView?
   ) {
+    (self.onFollowers, self.onFollowed) = (onFollowers, onFollowed)
     self.onDropped = onDropped
     self.path = path
     self.number = number
@@ -79,37 +85,49 @@ final class Collection {
   /// The number of changes that were dropped for a WebSocket that follows it.
   func droppedCount(for socket: WebSocket) -> Int { ring.map(socket.droppedCount(of:)) ?? 0 }
 
-  /// The number of this client's followers, which wait for changes without a WebSocket.
-  func followerCount(of client: ClientID) -> Int { followers.values.count { $0.client.id == client } }
-
+  /// The number of the last change.
+  var offset: UInt64 { lastOffset }
+  /// The ordinals of items that are new now are larger.
+  var lastOrdinal: UInt64 { offset }
   var position: Position { Position(epoch: epoch, offset: offset) }
   /// Retention removes items from a durable channel without a change, so the tag has the oldest one too.
   var tag: EntityTag { historySource?.oldest.map { .text("\($0.ordinal).\(position)") } ?? .position(position) }
   var count: Int { items.count }
   var bytes: Int { items.bytes }
   subscript(id: String) -> Item? { items[id] }
+  /// All items, in order.
+  var all: [Item] { Array(items.all) }
 
   // MARK: Changes
 
   /// Adds or changes an item; publishes nothing where its JSON is the same as before.
   @discardableResult
-  func put(_ id: String, _ json: JSON, owner: Owner, facets: [String: String] = [:]) -> Item {
+  final func put(_ id: String, _ json: JSON, owner: Owner, facets: [String: String] = [:]) -> Item {
     put(id, written: json.bytes, owner: owner, facets: facets)
   }
 
   /// Publishes the present state of an item.
-  func put(_ item: Item, written bytes: [UInt8]) {
+  final func put(_ item: Item, written bytes: [UInt8]) {
     put(item.id, written: bytes, owner: item.owner, facets: item.facets)
   }
 
-  /// The same with JSON that is already serialized.
+  /// The same with JSON that is already serialized, of a member where it is one.
   @discardableResult
-  func put(_ id: String, written bytes: [UInt8], owner: Owner, facets: [String: String] = [:]) -> Item {
+  func put(
+    _ id: String, written bytes: [UInt8], owner: Owner, facets: [String: String] = [:], of member: MemberModel? = nil
+  ) -> Item {
     let before = items[id]
-    if let before, before.bytes == bytes { return before }
-    offset += 1
+    if let before, before.bytes == bytes {
+      // A member has more than its JSON says.
+      if before.member === member { return before }
+      let item = before.showing(member)
+      items.put(item)
+      return item
+    }
+    lastOffset += 1
     let item = Item(
-      id: id, ordinal: before?.ordinal ?? offset, owner: owner, facets: facets, bytes: bytes, position: position)
+      id: id, ordinal: before?.ordinal ?? offset, owner: owner, facets: facets, bytes: bytes, position: position,
+      of: member)
     items.put(item)
     publish(
       Change(
@@ -122,8 +140,8 @@ final class Collection {
   }
 
   /// Publishes an item that is not kept, made with the id that it gets.
-  func announce(owner: Owner, facets: [String: String], _ write: (_ id: String) -> [UInt8]) -> [UInt8] {
-    offset += 1
+  final func announce(owner: Owner, facets: [String: String], _ write: (_ id: String) -> [UInt8]) -> [UInt8] {
+    lastOffset += 1
     let id = "u\(offset)"
     let bytes = write(id)
     publish(Change(offset: offset, owner: owner, id: id, bytes: bytes, facets: facets, facetsBefore: nil))
@@ -133,18 +151,18 @@ final class Collection {
   // MARK: Durable channels
 
   /// Begins with the latest items and the offset that the store has.
-  func begin(with latest: [Item], at offset: UInt64, historySource: any HistorySource) {
+  final func begin(with latest: [Item], at offset: UInt64, historySource: any HistorySource) {
     for item in latest { items.put(item) }
-    self.offset = offset
+    lastOffset = offset
     self.historySource = historySource
     makeRoom()
   }
 
   /// Publishes a stored change, with its number in the store. The removal of items for which there is no room is not
   /// published: they can still be read from the store.
-  func publishStored(_ item: Item) {
+  final func publishStored(_ item: Item) {
     let isNew = item.ordinal == item.position.offset
-    offset = item.position.offset
+    lastOffset = item.position.offset
     if isNew || items[item.id] != nil { items.put(item) }
     publish(
       Change(
@@ -160,13 +178,13 @@ final class Collection {
   }
 
   /// Removes the items that are no longer stored.
-  func forget(before ordinal: UInt64) {
+  final func forget(before ordinal: UInt64) {
     while let oldest = items.first, oldest.ordinal < ordinal { evict(oldest) }
     if let encoding, encoding.firstOrdinal < ordinal { self.encoding = nil }
   }
 
   /// Drops the changes up to an offset: a client that asks for older ones learns that they are gone.
-  func forgetChanges(through offset: UInt64) {
+  final func forgetChanges(through offset: UInt64) {
     while let oldest = changes.first, oldest.offset <= offset { dropOldestChange() }
   }
 
@@ -182,14 +200,14 @@ final class Collection {
 
   func remove(_ id: String) {
     guard let item = items.remove(id) else { return }
-    offset += 1
+    lastOffset += 1
     publish(
       Change(offset: offset, owner: item.owner, id: id, bytes: nil, facets: nil, facetsBefore: item.facets))
   }
 
   /// Removes the items of an owner that is gone.
-  func removeAll(of owner: Owner) {
-    for item in Array(items.all) where item.owner == owner { remove(item.id) }
+  final func removeAll(of owner: Owner) {
+    for item in all where item.owner == owner { remove(item.id) }
   }
 
   private func publish(_ change: Change) {
@@ -202,6 +220,13 @@ final class Collection {
       dropOldestChange()
     }
     if let ring, ring.subscriberCount > 0 { publish(change, in: ring) }
+    notifyFollowers()
+  }
+
+  /// Whether anybody is to have its changes as they come.
+  var isFollowed: Bool { !followers.isEmpty || catchUpCount > 0 || ring.map { $0.subscriberCount > 0 } ?? false }
+
+  final func notifyFollowers() {
     for follower in followers.values { follower.changed(self) }
   }
 
@@ -229,7 +254,10 @@ final class Collection {
   /// Ends the collection, and all its followers.
   func end() {
     isEnded = true
-    for follower in followers.values { follower.ended(self) }
+    for follower in followers.values {
+      onFollowers(follower.client.id, -1)
+      follower.ended(self)
+    }
     followers = [:]
     ring = nil
   }
@@ -248,19 +276,19 @@ final class Collection {
   var firstChangeOffset: UInt64? { changes.first?.offset }
 
   /// Whether a reader can continue after a position without the stored history.
-  func knows(_ position: Position) -> Bool {
+  final func knows(_ position: Position) -> Bool {
     position.epoch == epoch && position.offset <= offset && (limits.drops || changes(after: position) != nil)
   }
 
   /// The same with the position that they reach, and the number of changes that were dropped before them.
-  func changeBatch(since position: Position) -> ChangeBatch? {
+  final func changeBatch(since position: Position) -> ChangeBatch? {
     var position = position
     let dropped = skipDropped(after: &position)
     return changes(after: position).map { ChangeBatch(dropped: dropped, changes: Array($0), position: self.position) }
   }
 
   /// Moves a position past the changes that the channel has dropped, and returns their number.
-  func skipDropped(after position: inout Position) -> Int {
+  final func skipDropped(after position: inout Position) -> Int {
     guard limits.drops, position.epoch == epoch, let first = changes.first, first.offset > position.offset + 1 else {
       return 0
     }
@@ -271,16 +299,18 @@ final class Collection {
   }
 
   /// The number of changes since a position; nil where it is no longer known.
-  func missed(since position: Position?) -> Int? {
+  final func missed(since position: Position?) -> Int? {
     guard let position, position.epoch == epoch, position.offset <= offset else { return nil }
     return Int(offset - position.offset)
   }
 
-  func seen(by client: ClientView, where filter: [String: String] = [:]) -> some Sequence<Item> {
-    items.all.lazy.filter { item in
-      item.owner.isSeen(by: client) && filter.isMet(by: item.facets)
-    }
+  func seen(by client: ClientView, where filter: [String: String] = [:]) -> [Item] {
+    first(.max, .max, of: items.all, for: client, where: filter).items
   }
+
+  /// The ordinal space's end at an offset that is still known: items with larger ordinals came later, and those whose
+  /// position is later have changed since.
+  func ordinal(at offset: UInt64) -> UInt64 { offset }
 
   /// At most `count` items after an ordinal, and at most `bytesMax` bytes but for the first one.
   func page(
@@ -295,7 +325,7 @@ final class Collection {
     first(count, bytes, of: items.all.reversed(), for: client, where: filter).items.reversed()
   }
 
-  private func first(
+  final func first(
     _ count: Int, _ bytesMax: Int, of items: some Sequence<Item>, for client: ClientView, where filter: [String: String]
   ) -> (items: [Item], hasMore: Bool) {
     var page: [Item] = []
@@ -312,33 +342,44 @@ final class Collection {
   // MARK: Snapshots
 
   /// The encoding that is being sent to another WebSocket of the client: one after which all changes are kept, or any.
-  func encoding(for client: ClientView, ofAnyAge: Bool = false) -> SnapshotEncoding? {
+  final func encoding(for client: ClientView, ofAnyAge: Bool = false) -> SnapshotEncoding? {
     guard let encoding, encoding.isFor(client), ofAnyAge || knows(encoding.position) else { return nil }
     return encoding
   }
 
   /// Keeps an encoding for the WebSockets that subscribe while it is being sent.
-  func share(_ encoding: SnapshotEncoding) { self.encoding = encoding }
+  final func share(_ encoding: SnapshotEncoding) { self.encoding = encoding }
 
-  func catchUpBegan() { catchUpCount += 1 }
+  func catchUpBegan() {
+    catchUpCount += 1
+    onFollowed()
+  }
+
   func catchUpEnded() { catchUpCount -= 1 }
 
   // MARK: Following
 
-  func follow(_ follower: any Follower) { followers[ObjectIdentifier(follower)] = follower }
-  func unfollow(_ follower: any Follower) { followers[ObjectIdentifier(follower)] = nil }
+  func follow(_ follower: any Follower) {
+    defer { onFollowed() }
+    if followers.updateValue(follower, forKey: ObjectIdentifier(follower)) == nil { onFollowers(follower.client.id, 1) }
+  }
+
+  func unfollow(_ follower: any Follower) {
+    if followers.removeValue(forKey: ObjectIdentifier(follower)) != nil { onFollowers(follower.client.id, -1) }
+  }
 
   /// Ends the followers of a client whose token is no longer valid.
-  func endFollowers(of id: ClientID) {
+  final func endFollowers(of id: ClientID) {
     for (key, follower) in followers where follower.client.id == id {
       followers[key] = nil
+      onFollowers(id, -1)
       follower.accessRevoked()
     }
   }
 
-  func count<Kind: Follower>(of kind: Kind.Type) -> Int { followers.values.count { $0 is Kind } }
+  final func count<Kind: Follower>(of kind: Kind.Type) -> Int { followers.values.count { $0 is Kind } }
 
-  func release() {
+  final func release() {
     for follower in followers.values { follower.gatewayStopping() }
   }
 
@@ -358,5 +399,4 @@ final class Collection {
   }
 
   func unsubscribe(_ socket: WebSocket) { ring?.unsubscribe(socket) }
-  func isRing(_ fanout: Fanout) -> Bool { ring === fanout }
 }

@@ -13,14 +13,25 @@ final class Item: Sendable {
   let bytes: [UInt8]
   /// The position of its latest change.
   let position: Position
+  /// The member that it shows, if it is one.
+  let member: MemberModel?
 
-  init(id: String, ordinal: UInt64, owner: Owner, facets: [String: String], bytes: [UInt8], position: Position) {
+  init(
+    id: String, ordinal: UInt64, owner: Owner, facets: [String: String], bytes: [UInt8], position: Position,
+    of member: MemberModel? = nil
+  ) {
+    self.member = member
     self.id = id
     self.ordinal = ordinal
     self.owner = owner
     self.facets = facets
     self.bytes = bytes
     self.position = position
+  }
+
+  /// The same item of another model of the member.
+  func showing(_ member: MemberModel?) -> Item {
+    Item(id: id, ordinal: ordinal, owner: owner, facets: facets, bytes: bytes, position: position, of: member)
   }
 
   var tag: EntityTag { .position(position) }

@@ -22,6 +22,8 @@ struct Snapshot: Sequence, IteratorProtocol {
   }
 
   let position: Position
+  /// Items with larger ordinals came after it began.
+  private let lastOrdinal: UInt64
   private let collection: Collection
   private let client: ClientView
   private let filter: [String: String]
@@ -38,6 +40,7 @@ struct Snapshot: Sequence, IteratorProtocol {
     self.client = client
     self.filter = filter
     position = collection.position
+    lastOrdinal = collection.lastOrdinal
     let members = Self.members(members, of: collection, at: position, since: since, for: client, where: filter)
     stage = .opening(members: JSON.object(members).bytes)
   }
@@ -89,7 +92,7 @@ struct Snapshot: Sequence, IteratorProtocol {
   /// The items that fit into one piece, after a text; nil once none is left.
   private mutating func items(after ordinal: UInt64, behind text: [UInt8]) -> Pieces? {
     let page = collection.page(after: ordinal, atMost: .max, bytes: Self.pieceBytes, for: client, where: filter)
-    let items = page.items.prefix { $0.ordinal <= position.offset }
+    let items = page.items.prefix { $0.ordinal <= lastOrdinal }
     stage = .closing
     guard let last = items.last else { return nil }
     if page.hasMore { stage = .items(after: last.ordinal) }

@@ -11,6 +11,8 @@ final class SnapshotEncoding: Sendable {
 
   let position: Position
   let client: ClientView
+  /// Items with larger ordinals came after it.
+  let lastOrdinal: UInt64
   /// The ordinal of its oldest item.
   let firstOrdinal: UInt64
   let ids: [String]
@@ -19,9 +21,11 @@ final class SnapshotEncoding: Sendable {
   private let reservation: ResponseReservation?
 
   init(
-    _ items: [Item], at position: Position, for client: ClientView, keeping reservation: ResponseReservation? = nil
+    _ items: [Item], at position: Position, upTo lastOrdinal: UInt64, for client: ClientView,
+    keeping reservation: ResponseReservation? = nil
   ) {
     self.position = position
+    self.lastOrdinal = lastOrdinal
     self.client = client
     self.reservation = reservation
     firstOrdinal = items.first?.ordinal ?? .max

@@ -16,7 +16,7 @@ final class Export: BodySource {
     let kind: String
     let path: String
     var session: String?
-    /// The collection's offset when the export began.
+    /// The ordinal after which items came when the export had begun.
     let last: UInt64
     var after: UInt64 = 0
 
@@ -24,7 +24,7 @@ final class Export: BodySource {
       self.kind = kind
       self.session = session
       path = collection.path
-      last = collection.offset
+      last = collection.lastOrdinal
     }
   }
 
@@ -71,7 +71,8 @@ final class Export: BodySource {
       Section("event", core.eventList), Section("invitation", core.invitationList),
       Section("browser", core.browserList), Section("advertiser", core.advertiserList), Section("peer", core.peerList),
     ]
-    sessions = core.sessionList.seen(by: client).filter { $0.owner == .client(client.id) }.reversed().compactMap {
+    sessions = core.currentSessionList.seen(by: client).filter { $0.owner == .client(client.id) }.reversed().compactMap
+    {
       item in
       core.sessions[item.id].map { ($0.id, Section("message", $0.messages, in: $0.id)) }
     }
@@ -155,7 +156,9 @@ final class Export: BodySource {
 
   private func write(_ items: [Item], hasMore: Bool) {
     guard let section = sections.last else { return }
-    for item in items where item.ordinal <= section.last && item.owner == .client(client.id) {
+    // All of the client's sessions is the client's.
+    for item in items
+    where item.ordinal <= section.last && (section.session != nil || item.owner == .client(client.id)) {
       write(section.kind, item.bytes, in: section.session)
     }
     guard hasMore, let last = items.last, last.ordinal < section.last else { return endSection() }

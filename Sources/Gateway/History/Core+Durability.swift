@@ -78,8 +78,7 @@ extension Core {
       let (parameters, retention) = SessionParameters.restored(from: settings)
       let model = SessionModel(
         session, peer, parameters, retention, sessionStore.histories[session.id],
-        at: Timestamp(milliseconds: row.created),
-        makeCollection, datagrams: datagramCollection)
+        at: Timestamp(milliseconds: row.created), in: crowd(of: settings["adhoc"]?.text, for: peer), self)
       model.stored = row
       model.isLocked = settings["locked"] == true
       model.blocked = Set((settings["blocked"]?.list ?? []).compactMap(\.text))

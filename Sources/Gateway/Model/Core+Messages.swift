@@ -8,15 +8,17 @@ extension Core {
   static let messageBytesMax = 1 << 20
 
   /// Records a message: one text for all its sessions here.
-  func received(_ message: Message, in models: [SessionModel]) {
+  func received(_ message: Message, in audience: EventAudience) {
     // An unreliable message was announced when it came.
     if message.mode == .unreliable { return }
-    meters.message(.incoming, message.mode, message.bytes.count, times: models.count)
+    meters.message(.incoming, message.mode, message.bytes.count, times: audience.sessions.count)
     // A message of a durable history is announced once it is stored.
-    guard models.contains(where: { $0.history == nil }) else { return }
+    if audience.messages.isEmpty, audience.otherMessages.isEmpty { return }
     let (text, id) = (MessageText(message), Secrets.id())
     let written = text.written(as: id, at: Timestamp.now)
-    for model in models where model.history == nil { put(text, as: id, written, in: model) }
+    for model in audience.otherMessages { put(text, as: id, written, in: model) }
+    let facets = messageFacets.of(text.from, text.mode.word)
+    for (items, slots) in audience.messages { items.put(id, written: written, facets: facets, in: slots) }
   }
 
   /// Announces an unreliable message, which waits neither for the sessions' other events nor for the store.
@@ -24,7 +26,7 @@ extension Core {
     // The host is in the middle of its outputs.
     reactor.soon { [weak self] in
       guard let self else { return }
-      let (text, models) = (MessageText(message), models(of: sessions))
+      let (text, models) = (MessageText(message), audience(sessions).sessions)
       meters.message(.incoming, .unreliable, message.bytes.count, times: models.count)
       for model in models { announce(text, in: model) }
     }

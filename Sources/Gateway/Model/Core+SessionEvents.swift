@@ -19,7 +19,14 @@ extension Core {
     if pendingEvents.count == 1 { reactor.soon { [weak self] in self?.handleEvents() } }
   }
 
-  func models(of sessions: [EndpointID]) -> [SessionModel] { sessions.compactMap { sessionsByEndpoint[$0] } }
+  private func models(of sessions: [EndpointID]) -> [SessionModel] { sessions.compactMap { sessionsByEndpoint[$0] } }
+
+  func audience(_ sessions: [EndpointID]) -> EventAudience {
+    if let latestAudience, latestAudience.endpoints == sessions { return latestAudience.audience }
+    let audience = EventAudience(models(of: sessions))
+    latestAudience = (sessions, audience)
+    return audience
+  }
 
   private func handleEvents() {
     let end = Reactor.now + Self.eventsTime
@@ -28,10 +35,10 @@ extension Core {
       Reactor.now < end || pendingEvents.count - count > Self.pendingEventsMax || pendingBytes > Self.pendingBytesMax
     {
       let (event, sessions) = pendingEvents[count]
-      let models = models(of: sessions)
+      let audience = audience(sessions)
       count += 1
       guard case .member(let member, let state) = event else {
-        handle(event, in: models)
+        handle(event, in: audience)
         continue
       }
       var members = [member]
@@ -41,28 +48,28 @@ extension Core {
         members.append(next)
         count += 1
       }
-      memberChanged(members, state, models)
+      memberChanged(members, state, audience)
     }
     pendingEvents.removeFirst(count)
     if !pendingEvents.isEmpty { reactor.soon { [weak self] in self?.handleEvents() } }
   }
 
-  private func handle(_ event: SessionEvent, in models: [SessionModel]) {
+  private func handle(_ event: SessionEvent, in audience: EventAudience) {
     switch event {
     case .suspended(let member, let isSuspended):
-      return change(member, in: models, "suspended", [.init("suspended", .bool(isSuspended))]) {
+      return change(member, in: audience, "suspended", [.init("suspended", .bool(isSuspended))]) {
         $0.isSuspended = isSuspended
       }
     case .away(let member):
-      return change(member, in: models, member.awaySince == nil ? "here" : "away") {
+      return change(member, in: audience, member.awaySince == nil ? "here" : "away") {
         $0.setAway(since: member.awaySince)
       }
     case .message(let message):
       pendingBytes -= message.bytes.count
-      return received(message, in: models)
+      return received(message, in: audience)
     default: break
     }
-    for model in models { handle(event, in: model) }
+    for model in audience.sessions { handle(event, in: model) }
   }
 
   /// Handles an event of one session alone.
@@ -89,27 +96,27 @@ extension Core {
   }
 
   /// These members are in a new state with each of these sessions.
-  private func memberChanged(_ members: [Member], _ state: MemberState, _ models: [SessionModel]) {
-    for member in members { memberChanged(member, state, models) }
+  private func memberChanged(_ members: [Member], _ state: MemberState, _ audience: EventAudience) {
+    for member in members { memberChanged(member, state, audience) }
     var details: [JSON.Member] = []
     if case .notConnected(let reason) = state { details = [.init("reason", .text("\(reason)"))] }
-    publishEvent(state.word, of: members, in: models, details)
+    publishEvent(state.word, of: members, in: audience.sessions, details)
   }
 
-  private func memberChanged(_ member: Member, _ state: MemberState, _ models: [SessionModel]) {
+  private func memberChanged(_ member: Member, _ state: MemberState, _ audience: EventAudience) {
     var admitting: SessionModel?
-    for model in models {
-      if !model.invitees.isEmpty { forgetInvitee(member.peer.text, in: model) }
-      let before = model.present[member.id]
+    for model in audience.sessions where !model.invitees.isEmpty { forgetInvitee(member.peer.text, in: model) }
+    update(member.id, in: audience) { before in
       var view = before?.view ?? MemberModel.View(member, state)
       view.update(member, state)
-      let known = show(view, in: model)
-      if state == .connected {
-        if before?.view.wasIn != true, model.adhoc != nil, admitting == nil { admitting = model }
-        offerWaiting(to: member, in: model)
+      return view
+    } then: { known, before, model in
+      if state == .connected, before?.view.wasIn != true, model.adhoc != nil, admitting == nil { admitting = model }
+      if !model.resourceModels.isEmpty {
+        if state == .connected { offerWaiting(to: member, in: model) }
+        if known.isGone { cancelWaiting(to: member, in: model) }
       }
-      if known.isGone { cancelWaiting(to: member, in: model) }
-      if case .notConnected = state { forgetOldMembers(of: model) }
+      if !known.isPresent { forgetOldMembers(of: model) }
     }
     // A member that nobody has accepted by an invitation is admitted because a session is open to all.
     if let admitting, noteAdmission(of: member) { audit(.accepted, of: member, in: admitting) }
@@ -124,16 +131,42 @@ extension Core {
   /// Past it all are forgotten, and have a second entry when they come again.
   private static let admittedMembersMax = 65_536
 
+  /// Changes how these sessions see a member, nil for none that they know, at once for all that see it alike.
+  private func update(
+    _ id: EndpointID, in audience: EventAudience, _ change: (MemberModel?) -> MemberModel.View?,
+    then note: (_ known: MemberModel, _ before: MemberModel?, SessionModel) -> Void
+  ) {
+    for model in audience.others {
+      let before = model.known(id)
+      if let view = change(before) { note(show(view, in: model), before, model) }
+    }
+    if audience.crowds.isEmpty { return }
+    let text = id.text
+    for (crowd, slots) in audience.crowds {
+      for (item, slots) in crowd.members.items(text, in: slots) {
+        guard let view = change(item?.member) else { continue }
+        let known = memberModel(of: view)
+        crowd.members.put(text, written: known.bytes, facets: known.facets, of: known, in: slots)
+        slots.forEach { slot in
+          guard let model = crowd.session(at: slot) else { return }
+          if model.count(known, before: item?.member) { publishSoon(model) }
+          note(known, item?.member, model)
+        }
+      }
+    }
+  }
+
   /// Changes how sessions see a member that they know.
   private func change(
-    _ member: Member, in models: [SessionModel], _ event: String, _ details: [JSON.Member] = [],
+    _ member: Member, in audience: EventAudience, _ event: String, _ details: [JSON.Member] = [],
     _ change: (inout MemberModel.View) -> Void
   ) {
     var changed: [SessionModel] = []
-    for model in models {
-      guard var view = model.present[member.id]?.view else { continue }
+    update(member.id, in: audience) { before in
+      guard var view = before?.view else { return nil }
       change(&view)
-      show(view, in: model)
+      return view
+    } then: { _, _, model in
       changed.append(model)
     }
     publishEvent(event, of: [member], in: changed, details)
@@ -166,16 +199,26 @@ extension Core {
 
   // MARK: Counts
 
-  /// How often the counts of connected members are published. A client that asks for a session gets the present one.
+  /// How often the counts of connected members are published while the list of sessions is followed. A client that
+  /// reads the list gets the present ones.
   private static let countInterval: Duration = .milliseconds(100)
 
   private func publishSoon(_ model: SessionModel) {
     guard !model.isPublishingDue else { return }
     model.isPublishingDue = true
     dueSessions.append(model)
-    guard dueSessions.count == 1 else { return }
+    scheduleCounts()
+  }
+
+  /// Publishes the counts that are due, soon, if anybody is to have them.
+  func scheduleCounts() {
+    guard !dueSessions.isEmpty, !areCountsScheduled, sessionList.isFollowed else { return }
+    areCountsScheduled = true
     let pause = max(.zero, Self.countInterval - (Instant.now - countsPublishedAt))
-    reactor.schedule(after: pause) { [weak self] in self?.publishCounts() }
+    reactor.schedule(after: pause) { [weak self] in
+      self?.areCountsScheduled = false
+      self?.publishCounts()
+    }
   }
 
   private func publishCounts() {
@@ -219,14 +262,10 @@ extension Core {
 
   /// Keeps former members for display, up to a limit.
   private func forgetOldMembers(of model: SessionModel) {
-    guard model.present.count > Self.goneMembersMax else { return }
-    let gone = model.present.values.filter { if case .notConnected = $0.view.state { true } else { false } }
-    guard gone.count > Self.goneMembersMax,
-      let oldest = gone.min(by: { a, b in
-        (model.members[a.id]?.position.offset ?? 0) < (model.members[b.id]?.position.offset ?? 0)
-      })
-    else { return }
-    model.present[oldest.member.id] = nil
+    guard model.goneCount > Self.goneMembersMax else { return }
+    let gone = model.members.all.filter { $0.member?.isPresent == false }
+    guard let oldest = gone.min(by: { $0.position.offset < $1.position.offset }) else { return }
+    _ = model.count(nil, before: oldest.member)
     model.members.remove(oldest.id)
   }
 
@@ -235,15 +274,17 @@ extension Core {
   /// Sets how a session sees a member, and publishes it.
   @discardableResult
   func show(_ view: MemberModel.View, in model: SessionModel) -> MemberModel {
-    var view = view
-    view.isVerified = host.knownPeer(view.member.peer) != nil
-    let known = memberCache.model(of: view)
-    let before = model.present.updateValue(known, forKey: view.member.id)
-    if known.isConnected != (before?.isConnected ?? false) {
-      model.connectedCount += known.isConnected ? 1 : -1
-      publishSoon(model)
-    }
-    model.members.put(known.id, written: known.bytes, owner: model.owner, facets: known.facets)
+    let known = memberModel(of: view)
+    if model.count(known, before: model.known(known.id)) { publishSoon(model) }
+    model.members.put(known.id, written: known.bytes, owner: model.owner, facets: known.facets, of: known)
     return known
   }
+
+  private func memberModel(of view: MemberModel.View) -> MemberModel {
+    var view = view
+    view.isVerified = isVerified(view.member)
+    return memberCache.model(of: view)
+  }
+
+  func isVerified(_ member: Member) -> Bool { host.knownPeer(member.peer) != nil }
 }

@@ -29,7 +29,9 @@ extension Core {
       }, owner: .gateway)
     // The verification of members and found peers may have changed.
     for session in sessions.values {
-      for known in session.present.values { show(known.view, in: session) }
+      for known in session.knownMembers where known.view.isVerified != isVerified(known.member) {
+        show(known.view, in: session)
+      }
     }
     for browser in browsers.values {
       for peer in browser.present.values { publish(peer, in: browser) }

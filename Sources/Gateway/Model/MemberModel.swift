@@ -2,7 +2,7 @@ internal import Nearby
 internal import Notation
 
 /// A remote member as sessions here see it, and its JSON: one object for all that see it so.
-final class MemberModel {
+final class MemberModel: Sendable {
   struct View {
     /// The member as reported while it was connecting or connected.
     fileprivate(set) var member: Member
@@ -60,6 +60,8 @@ final class MemberModel {
 
   var member: Member { view.member }
   var isConnected: Bool { view.state == .connected }
+  /// Whether it is connecting or connected.
+  var isPresent: Bool { if case .notConnected = view.state { false } else { true } }
 
   /// Whether it cannot come back: a member that was lost, or not reached in time, may.
   var isGone: Bool {

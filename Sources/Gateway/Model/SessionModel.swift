@@ -27,6 +27,8 @@ struct SessionParameters {
   var identity: Identity?
   /// Nil for the gateway's default.
   var retention: Retention?
+  /// The service type of the ad hoc mode in which it is to begin.
+  var adhoc: String?
 
   /// Retention of its messages, for members and clients that come later or come back.
   struct Retention: Hashable, Sendable {
@@ -65,6 +67,10 @@ final class SessionModel {
   let retention: SessionParameters.Retention
   /// The history, if it is durable.
   let history: History?
+  /// The sessions with which it shares its members, and its messages where they are in memory.
+  let crowd: Crowd?
+  /// Its number in the crowd.
+  let slot: Int
   let members: Collection
   let messages: Collection
   /// Unreliable messages, which are not kept.
@@ -79,10 +85,9 @@ final class SessionModel {
   var isLocked = false
   var adhoc: String?
   var blocked: Set<String> = []
-  /// Its members, present or gone, as it sees them now.
-  var present: [EndpointID: MemberModel] = [:]
-  /// The number of those that are connected.
-  var connectedCount = 0
+  /// The numbers of its members that are connected, and that have gone.
+  private(set) var connectedCount = 0
+  private(set) var goneCount = 0
   /// Whether its count is to be published.
   var isPublishingDue = false
   /// Peers that were invited and did not join, by their IDs, oldest first; each has its place among the members.
@@ -99,25 +104,32 @@ final class SessionModel {
 
   init(
     _ session: Session, _ peer: PeerModel, _ parameters: SessionParameters, _ retention: SessionParameters.Retention,
-    _ history: History?, at time: Timestamp,
-    _ collection: (String, SessionParameters.Retention?, String?) -> Collection, datagrams: (String) -> Collection
+    _ history: History?, at time: Timestamp, in crowd: Crowd?, _ core: Core
   ) {
     self.session = session
+    self.crowd = crowd
     self.retention = retention
     self.history = history
     self.peer = peer
     self.parameters = parameters
     createdAt = time
     let path = "/v1/sessions/\(session.id.text)"
-    members = collection("\(path)/members", nil, nil)
-    messages = collection("\(path)/messages", retention, history?.session.epoch)
-    self.datagrams = datagrams("\(path)/datagrams")
-    streams = collection("\(path)/streams", nil, nil)
-    resources = collection("\(path)/resources", nil, nil)
-    certificates = collection("\(path)/certificates", nil, nil)
-    connections = collection("\(path)/connections", nil, nil)
-    comparisons = collection("\(path)/comparisons", nil, nil)
+    let shared = crowd.map { core.collection("\(path)/members", of: $0.members) }
+    members = shared ?? core.collection("\(path)/members")
+    slot = shared?.slot ?? 0
+    if let crowd, retention.kind == .memory {
+      messages = core.collection("\(path)/messages", of: crowd.messages(Core.limits(of: retention)))
+    } else {
+      messages = core.collection("\(path)/messages", Core.limits(of: retention), epoch: history?.session.epoch)
+    }
+    datagrams = core.datagramCollection("\(path)/datagrams")
+    streams = core.collection("\(path)/streams")
+    resources = core.collection("\(path)/resources")
+    certificates = core.collection("\(path)/certificates")
+    connections = core.collection("\(path)/connections")
+    comparisons = core.collection("\(path)/comparisons")
     history?.attach(messages, peer.owner)
+    crowd?.add(self, at: slot)
   }
 
   var id: String { session.id.text }
@@ -126,16 +138,30 @@ final class SessionModel {
   var collections: [Collection] {
     [members, messages, datagrams, streams, resources, certificates, connections, comparisons]
   }
-  var connected: [MemberModel] { present.values.filter { $0.isConnected } }
+  /// Its members, present or gone, as it sees them now.
+  var knownMembers: [MemberModel] { members.all.compactMap(\.member) }
+  var connected: [MemberModel] { knownMembers.filter(\.isConnected) }
 
   /// The member with this endpoint.
-  func known(_ endpoint: String) -> MemberModel? { (try? EndpointID(text: endpoint)).flatMap { present[$0] } }
+  func known(_ endpoint: String) -> MemberModel? { members[endpoint]?.member }
+  func known(_ endpoint: EndpointID) -> MemberModel? { known(endpoint.text) }
+
+  /// Counts a member that it sees otherwise than before; whether the number of connected ones is another now.
+  func count(_ member: MemberModel?, before: MemberModel?) -> Bool {
+    func change(_ isSo: (MemberModel) -> Bool) -> Int {
+      (member.map(isSo) == true ? 1 : 0) - (before.map(isSo) == true ? 1 : 0)
+    }
+    goneCount += change { !$0.isPresent }
+    let connected = change { $0.isConnected }
+    connectedCount += connected
+    return connected != 0
+  }
 
   /// The member with this endpoint, or one of this peer.
   func find(_ text: String) -> MemberModel? {
     if let known = known(text) { return known }
     guard let peer = try? PeerID(text: text) else { return nil }
-    return present.values.first { $0.member.peer == peer }
+    return knownMembers.first { $0.member.peer == peer }
   }
 
   var json: JSON {
@@ -191,7 +217,7 @@ extension Core {
       epoch: Secrets.epoch(), number: sessionStore.number())
     let history = retention.kind == .durable ? sessionStore.begin(stored, retention.limits, of: session.id) : nil
     let model = SessionModel(
-      session, peer, parameters, retention, history, at: now, makeCollection, datagrams: datagramCollection)
+      session, peer, parameters, retention, history, at: now, in: crowd(of: parameters.adhoc, for: peer), self)
     register(model)
     reservation.release()
     isOpen = true
@@ -203,9 +229,17 @@ extension Core {
     return model
   }
 
-  func makeCollection(_ path: String, _ retention: SessionParameters.Retention?, _ epoch: String?) -> Collection {
-    guard let window = retention?.window else { return collection(path) }
-    return collection(path, keeping: window.count, bytes: window.bytes, ring: Self.messagesRingBytesMax, epoch: epoch)
+  static func limits(of retention: SessionParameters.Retention) -> Collection.Limits {
+    var limits = Collection.Limits()
+    (limits.itemsMax, limits.itemsBytesMax) = retention.window
+    limits.ringBytesMax = messagesRingBytesMax
+    return limits
+  }
+
+  /// The crowd of a session that begins in ad hoc mode. Only its client sees such a session, whatever roles change.
+  func crowd(of adhoc: String?, for peer: PeerModel) -> Crowd? {
+    guard let adhoc, case .client = peer.owner else { return nil }
+    return crowd(of: adhoc)
   }
 
   func begin(_ model: SessionModel) {
@@ -247,6 +281,7 @@ extension Core {
   func register(_ model: SessionModel) {
     sessions[model.id] = model
     sessionsByEndpoint[model.session.id] = model
+    latestAudience = nil
   }
 
   private func closed(_ id: String) {
@@ -266,6 +301,9 @@ extension Core {
     }
     sessionList.remove(id)
     for collection in model.collections { end(collection) }
+    if let crowd = model.crowd, crowd.remove(at: model.slot) { forget(crowd) }
+    latestAudience = nil
+    if model.isPublishingDue { dueSessions.removeAll { $0 === model } }
     publishEvent("sessionClosed", about: model.path, model.owner)
   }
 
@@ -296,7 +334,7 @@ extension Core {
 
   func handle(decision: TrustDecision, in id: String) async {
     guard let model = sessions[id] else { return }
-    if !decision.chain.isEmpty, var view = model.present[decision.member.id]?.view {
+    if !decision.chain.isEmpty, var view = model.known(decision.member.id)?.view {
       view.update(decision.member)
       show(view, in: model)
     }

@@ -101,6 +101,7 @@ extension Routes {
       parameters.retention = retention
     }
     try fields.end()
+    parameters.adhoc = adhoc
     let model = try await core.openSession(of: peer, parameters)
     if let adhoc {
       do {

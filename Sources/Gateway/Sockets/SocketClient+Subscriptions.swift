@@ -100,7 +100,8 @@ extension SocketClient {
       if bytes > ResponseBudget.smallBytesMax, reservation == nil {
         return wait(for: bytes, subscription, since, id, view)
       }
-      encoding = SnapshotEncoding(items, at: collection.position, for: view, keeping: reservation)
+      encoding = SnapshotEncoding(
+        items, at: collection.position, upTo: collection.lastOrdinal, for: view, keeping: reservation)
       if bytes > Self.sharedBytesMin { collection.share(encoding) }
     }
     let members = Snapshot.members(
@@ -116,7 +117,7 @@ extension SocketClient {
     frame.keep(encoding)
     // It is no reason to send the client away that others have much to read.
     socket?.send(reserved: [frame])
-    subscription.begin(after: encoding.position, knowing: encoding.ids)
+    subscription.begin(after: encoding.position, knowing: encoding.ids, upTo: encoding.lastOrdinal)
     sendNextChanges(subscription, view)
   }
 

@@ -277,6 +277,7 @@ final class SocketClient: SocketOwner {
 
   func ended(_ collection: Collection) {
     guard subscriptions.removeValue(forKey: collection.path) != nil else { return }
+    if let socket { collection.unsubscribe(socket) }
     send(Array("{\"n\":\(collection.number),\"end\":true}".utf8))
   }
 

@@ -17,10 +17,10 @@ final class Subscription {
   var position: Position { Position(epoch: collection.epoch, offset: sentOffset) }
 
   /// Begins to catch up after a position; a client that has a snapshot knows the items in it.
-  func begin(after position: Position, knowing known: [String]? = nil) {
+  func begin(after position: Position, knowing known: [String]? = nil, upTo ordinal: UInt64 = 0) {
     sentOffset = position.offset
     if catchUp == nil { collection.catchUpBegan() }
-    catchUp = CatchUp(knowing: known)
+    catchUp = CatchUp(knowing: known, upTo: ordinal)
   }
 
   func next(for client: ClientView, atMost bytesMax: Int) -> CatchUp.Step {

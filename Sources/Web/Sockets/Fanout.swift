@@ -10,10 +10,36 @@ internal import Reactor
 package final class Fanout {
   /// A subset of the subscribers; `includes` is called for each at its turn, once for a run of messages to the subset.
   package final class Listeners {
-    let includes: (WebSocket) -> Bool
+    let includes: (WebSocket, Numbering?) -> Bool
 
     package init(_ includes: @escaping (WebSocket) -> Bool) {
-      self.includes = includes
+      self.includes = { socket, _ in includes(socket) }
+    }
+
+    /// Of the subscribers of a numbered ring: those whose viewers meet the condition.
+    package init(viewers includes: @escaping (_ viewer: Int) -> Bool) {
+      self.includes = { _, numbering in numbering.map { includes($0.viewer) } ?? false }
+    }
+  }
+
+  /// A subscriber's own numbers for the messages of numbered rings: each that it is sent has its `head`, the next number,
+  /// and then what all get. It is the same object for all rings whose messages are numbered together.
+  package final class Numbering {
+    let head: [UInt8]
+    let viewer: Int
+    private(set) var last: UInt64
+
+    package init(_ head: String, after last: UInt64, viewer: Int) {
+      (self.head, self.last, self.viewer) = (Array(head.utf8), last, viewer)
+    }
+
+    /// Appends the beginning of a frame that has the next number and so many bytes behind it.
+    func beginFrame(_ count: Int, in bytes: inout [UInt8]) {
+      last += 1
+      let number = String(last)
+      Opcode.text.appendHeader(head.count + number.utf8.count + count, to: &bytes)
+      bytes += head
+      bytes += number.utf8
     }
   }
 
@@ -40,6 +66,8 @@ package final class Fanout {
   }
 
   let log = FrameLog()
+  /// Whether its messages lack their beginning, which each subscriber gets with a number of its own.
+  let isNumbered: Bool
   private var bytesMax: Int
   let overflow: Overflow
   private var recipientsByFrame: [Int: Recipients] = [:]
@@ -66,9 +94,10 @@ package final class Fanout {
   private static let stepsMax = 8
 
   /// A ring that keeps up to `bytesMax` bytes for subscribers that are behind.
-  package init(bytesMax: Int, _ overflow: Overflow = .unsubscribe) {
+  package init(bytesMax: Int, _ overflow: Overflow = .unsubscribe, isNumbered: Bool = false) {
     precondition(bytesMax > 0, "a ring of no bytes carries nothing")
     self.bytesMax = bytesMax
+    self.isNumbered = isNumbered
     self.overflow = overflow
   }
 
@@ -83,6 +112,7 @@ package final class Fanout {
   var dropsOldest: Bool { if case .dropOldest = overflow { true } else { false } }
 
   package var subscriberCount: Int { subscribers.count }
+  package func isSubscribed(_ socket: WebSocket) -> Bool { places[ObjectIdentifier(socket)] != nil }
 
   /// Whether all subscribers meet the condition.
   package func subscribersSatisfy(_ condition: (WebSocket) -> Bool) -> Bool { subscribers.allSatisfy(condition) }
@@ -94,14 +124,18 @@ package final class Fanout {
   package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to recipients: Recipients? = nil)
   {
     guard prepare(for: bytes.count, recipients, isLarge: false) else { return }
-    log.append(Opcode(kind), bytes, order: MessageSequence.next(), run: run)
+    if isNumbered {
+      log.append(bytes, order: MessageSequence.next(), run: run)
+    } else {
+      log.append(Opcode(kind), bytes, order: MessageSequence.next(), run: run)
+    }
     offer(bytes.count)
   }
 
   /// Publishes a large message: subscribers that have it in part share its bytes with its maker, and with each other.
   package func publish(_ payload: Pieces, _ kind: MessageKind = .binary, to recipients: Recipients? = nil) {
     guard prepare(for: payload.count, recipients, isLarge: true) else { return }
-    log.append(Opcode(kind).frame(payload), order: MessageSequence.next(), run: run)
+    log.append(isNumbered ? payload : Opcode(kind).frame(payload), order: MessageSequence.next(), run: run)
     offer(payload.count)
   }
 
@@ -134,9 +168,10 @@ package final class Fanout {
     scheduleServing()
   }
 
-  /// The socket gets messages that are published from now on.
-  package func subscribe(_ socket: WebSocket) {
-    guard places[ObjectIdentifier(socket)] == nil, socket.subscribe(to: self) else { return }
+  /// The socket gets messages that are published from now on, as texts where the ring is numbered.
+  package func subscribe(_ socket: WebSocket, _ numbering: Numbering? = nil) {
+    precondition(isNumbered == (numbering != nil), "a numbered ring needs the subscriber's numbers")
+    guard places[ObjectIdentifier(socket)] == nil, socket.subscribe(to: self, numbering) else { return }
     places[ObjectIdentifier(socket)] = subscribers.count
     subscribers.append(socket)
   }

@@ -43,6 +43,13 @@ struct Opcode {
     return frame
   }
 
+  func appendHeader(_ payloadCount: Int, to bytes: inout [UInt8]) {
+    withUnsafeTemporaryAllocation(byteCount: 10, alignment: 1) { room in
+      let count = writeHeader(payloadCount, to: room)
+      bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: room[..<count]))
+    }
+  }
+
   private func header(_ payloadCount: Int) -> [UInt8] {
     var header = [UInt8](repeating: 0, count: headerByteCount(payloadCount))
     _ = header.withUnsafeMutableBytes { writeHeader(payloadCount, to: $0) }

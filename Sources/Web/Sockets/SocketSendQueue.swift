@@ -16,6 +16,8 @@ final class SocketSendQueue {
     var inclusion: (run: UInt64, isIncluded: Bool)?
     /// The own frame before which nothing of this ring goes out.
     let start: Int
+    /// The socket's numbers, where the ring is numbered.
+    let numbering: Fanout.Numbering?
     /// The number of frames that were dropped before they could go out.
     var droppedCount = 0
 
@@ -97,8 +99,8 @@ final class SocketSendQueue {
 
   // MARK: Rings
 
-  func add(_ fanout: Fanout) {
-    cursors.append(Cursor(fanout: fanout, next: fanout.log.end, start: own.end))
+  func add(_ fanout: Fanout, _ numbering: Fanout.Numbering?) {
+    cursors.append(Cursor(fanout: fanout, next: fanout.log.end, start: own.end, numbering: numbering))
   }
 
   func end(_ fanout: Fanout) {
@@ -228,10 +230,14 @@ final class SocketSendQueue {
   private func sendRing(
     _ index: Int, upTo limit: UInt64, _ transport: Transport, _ socket: WebSocket
   ) -> Bool {
+    if let numbering = cursors[index].numbering {
+      number(numbering, index, upTo: limit, socket)
+      return true
+    }
     let (fanout, next) = (cursors[index].fanout, cursors[index].next)
     let log = fanout.log
     let last = run(of: log, from: next, to: cursors[index].last, upTo: limit)
-    if !includes(socket, index, log.run(of: next)) {
+    if !includes(socket, index, next) {
       for frame in next..<last {
         guard let otherwise = fanout.recipients(of: frame)?.otherwise else { continue }
         rest.append(otherwise)
@@ -251,6 +257,43 @@ final class SocketSendQueue {
     return true
   }
 
+  /// The size of numbered frames from which on those that follow are made later.
+  private static let numberedBytesMax = 16 << 10
+  /// The most that a frame has before the bytes that all get.
+  private static let numberedHeadBytes = 64
+
+  /// Numbers those of the next frames of a ring that are for the socket: they go out next.
+  private func number(_ numbering: Fanout.Numbering, _ index: Int, upTo limit: UInt64, _ socket: WebSocket) {
+    let (log, last) = (cursors[index].fanout.log, cursors[index].last)
+    var (frame, bytes) = (cursors[index].next, [UInt8]())
+    while frame < last, bytes.count < Self.numberedBytesMax, log.order(of: frame) < limit {
+      defer { cursors[index].next = frame }
+      guard includes(socket, index, frame) else {
+        frame += 1
+        continue
+      }
+      if let large = log.large(frame) {
+        if !bytes.isEmpty { break }
+        numbering.beginFrame(large.count, in: &bytes)
+        begin(large.behind(bytes), isShared: true)
+        frame += 1
+        return
+      }
+      let body = log.bytes(frame..<frame + 1)
+      if bytes.isEmpty {
+        bytes.reserveCapacity(
+          min(Self.numberedBytesMax, log.byteCount(frame..<last)) + body.count + Self.numberedHeadBytes)
+      }
+      numbering.beginFrame(body.count, in: &bytes)
+      bytes += body
+      meter.framesOut += 1
+      frame += 1
+    }
+    if bytes.isEmpty { return }
+    meter.frameBytesOut += bytes.count
+    rest.append(bytes)
+  }
+
   private func begin(_ large: Pieces, isShared: Bool) {
     rest = large
     (isRestShared, isRestReserved) = (isShared, !isShared)
@@ -265,11 +308,12 @@ final class SocketSendQueue {
     return rest.count
   }
 
-  /// Whether the next frames of a ring are for the socket. Evaluated once for each run of frames.
-  private func includes(_ socket: WebSocket, _ index: Int, _ run: UInt64) -> Bool {
+  /// Whether a frame of a ring is for the socket. Evaluated once for each run of frames.
+  private func includes(_ socket: WebSocket, _ index: Int, _ frame: Int) -> Bool {
+    let run = cursors[index].fanout.log.run(of: frame)
     if cursors[index].inclusion?.run != run {
-      let recipients = cursors[index].fanout.recipients(of: cursors[index].next)
-      cursors[index].inclusion = (run, recipients?.listeners.includes(socket) ?? true)
+      let recipients = cursors[index].fanout.recipients(of: frame)
+      cursors[index].inclusion = (run, recipients?.listeners.includes(socket, cursors[index].numbering) ?? true)
     }
     return cursors[index].inclusion?.isIncluded ?? true
   }

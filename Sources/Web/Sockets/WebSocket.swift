@@ -143,9 +143,9 @@ package final class WebSocket {
   // MARK: Rings
 
   /// Subscribes to a ring; false where the socket is about to close.
-  func subscribe(to fanout: Fanout) -> Bool {
+  func subscribe(to fanout: Fanout, _ numbering: Fanout.Numbering?) -> Bool {
     guard state == .open || state == .opening else { return false }
-    sendQueue.add(fanout)
+    sendQueue.add(fanout, numbering)
     return true
   }
 
