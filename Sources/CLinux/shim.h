@@ -25,13 +25,13 @@ int unshare(int);
 // The beginning of the kernel's `struct tcp_info` (linux/tcp.h), of which glibc's own ends earlier. Times are in
 // microseconds.
 struct tcp_measurements {
-	unsigned char states[8];
-	unsigned limits[15];
-	unsigned rtt, rttvar;
-	unsigned windows[7];
-	unsigned long pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
-	unsigned segs_out, segs_in, notsent_bytes, min_rtt, data_segs_in, data_segs_out;
-	unsigned long delivery_rate, times[3];
-	unsigned delivered, delivered_ce;
-	unsigned long bytes_sent, bytes_retrans;
+  unsigned char states[8];
+  unsigned limits[15];
+  unsigned rtt, rttvar;
+  unsigned windows[7];
+  unsigned long pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
+  unsigned segs_out, segs_in, notsent_bytes, min_rtt, data_segs_in, data_segs_out;
+  unsigned long delivery_rate, times[3];
+  unsigned delivered, delivered_ce;
+  unsigned long bytes_sent, bytes_retrans;
 };

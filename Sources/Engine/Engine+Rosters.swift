@@ -114,7 +114,7 @@ extension Engine {
     let types = discovery.rosterTypes(of: host.id)
     guard !types.isEmpty else { return }
     guard let link = openLink(to: host) else { return ensureLink(host) }
-    let unasked = types.filter { !link.rosterTypes.contains($0) }
+    let unasked = types.filter { link.rosterTypes[$0] != true }
     guard !unasked.isEmpty else { return }
     for type in unasked {
       link.rosterTypes[type] = true
@@ -153,9 +153,11 @@ extension Engine {
   }
 
   func handle(_ advertised: Advertised, from link: Link) throws(ProtocolViolation) {
-    guard link.rosterTypes.contains(advertised.type) else {
+    guard let isAsked = link.rosterTypes[advertised.type] else {
       throw ProtocolViolation(.protocolViolation, "a roster that was not asked for")
     }
+    // It was sent before the end of the browsing arrived.
+    if !isAsked { return }
     let host = link.host.id
     guard (discovery.reports[host]?.count ?? 0) < Self.reportsMax else {
       throw ProtocolViolation(.busy, "more than \(Self.reportsMax) peers advertised by one host")
@@ -182,7 +184,7 @@ extension Engine {
   func endRosters(of host: HostID) {
     let types = discovery.rosterTypes(of: host)
     let asked = hosts[host].flatMap { openLink(to: $0) }?.rosterTypes
-    func isCurrent(_ type: ServiceType) -> Bool { types.contains(type) || asked?.contains(type) == true }
+    func isCurrent(_ type: ServiceType) -> Bool { types.contains(type) || asked?[type] == true }
     if !isCurrent(.hosts), let host = hosts[host] { forgetTypes(of: host) }
     for instance in discovery.reports[host]?.keys ?? [] where !isCurrent(instance.type) {
       removeReport(instance, by: host)
@@ -191,8 +193,8 @@ extension Engine {
 
   /// Nobody here browses for the type any more.
   func endRosters(of type: ServiceType) {
-    for link in links.values where link.rosterTypes.contains(type) {
-      link.rosterTypes[type] = nil
+    for link in links.values where link.rosterTypes[type] == true {
+      link.rosterTypes[type] = false
       send(looksFor: type, false, on: link)
       for instance in discovery.reports[link.host.id]?.keys ?? [] where instance.type == type {
         removeReport(instance, by: link.host.id)

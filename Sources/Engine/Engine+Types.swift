@@ -63,7 +63,7 @@ extension Engine {
 
   func handle(_ answer: AdvertisedTypes, from link: Link) {
     // It may have been sent before the question was taken back.
-    guard link.rosterTypes.contains(.hosts) else { return }
+    guard link.rosterTypes[.hosts] == true else { return }
     link.host.types = answer.types.filter { $0 != .hosts }
     reviewTypes()
   }

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What the system has measured of a TCP connection.
+/// The measurements of a TCP connection by the system.
 public struct TCPMeasurements: Hashable, Sendable {
   /// The shortest round trip of the last minutes. The mean of a quiet connection is longer than that of a packet, since
   /// acknowledgements wait for data to go with.

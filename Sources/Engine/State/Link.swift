@@ -35,8 +35,8 @@ final class Link {
   var browses = OrderedDictionary<ServiceType, Bool>()
   /// Reports that are still to be sent, and the pongs that follow them: a piece at a time, as the link sends.
   var pending = Deque<PendingFrame>()
-  /// The service types that the other host was asked about, and the token of the ping whose pong ends its first
-  /// reports.
+  /// The service types that the other host was asked about, and whether they are still browsed; and the token of the
+  /// ping whose pong ends its first reports.
   var rosterTypes = OrderedDictionary<ServiceType, Bool>()
   var rosterFence: UInt64 = 0
   /// The features that the other host announced; and the peers that this link reported to it as away.
