@@ -117,7 +117,8 @@ final class Core {
   var downloads: [String: StreamDownload] = [:]
   /// Callbacks of reads from stored history.
   var historyCallbacks: [UInt64: (ChangeBatch?) -> Void] = [:]
-  /// Callbacks that wait for the digests of resources, by the resources' ids.
+  var contentIndex = ContentIndex()
+  /// Callbacks that wait for the digests of resources, by the paths of their files.
   var digestCallbacks: [String: [(Result<ContentDigest?, Problem>) -> Void]] = [:]
   /// The number of files whose content was not what it had been before this start.
   var damagedFileCount = 0

@@ -27,7 +27,7 @@ struct EventTests {
   func timeLeft() {
     let other = ResourceModel.Remote(member: "m", peer: "p", name: "Bert")
     let resource = ResourceModel(
-      "x", other, isIncoming: true, type: "text/plain", size: 10, .transferring, at: Timestamp.now)
+      "x", other, isIncoming: true, type: "text/plain", ResourceContent(size: 10), .transferring, at: Timestamp.now)
     #expect(resource.json(at: "/x")["timeLeft"] == nil)
     resource.timeLeft = .milliseconds(9_900)
     #expect(resource.json(at: "/x")["timeLeft"] == 9)

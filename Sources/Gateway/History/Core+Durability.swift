@@ -86,10 +86,17 @@ extension Core {
       register(model)
       historyUse.change(model.owner, from: 0, to: retention.onDisk)
       begin(model)
-      for resource in resources.compactMap({ ResourceModel($0, in: options.folder) }) {
+      var contents: [String: ResourceContent] = [:]
+      let restored = resources.compactMap { ResourceModel($0, in: options.folder, &contents) }
+      for resource in restored {
         model.resourceModels[resource.id] = resource
         // The host resumes it and will say so, though a power cut came before the resource had stored that.
-        if let path = resource.path, session.resumedFiles.contains(path) { resource.waitsForMember = false }
+        if let path = resource.content.path, session.resumes(path, to: resource.remote.member) {
+          resource.waitsForMember = false
+        }
+      }
+      // Each content has all its resources now.
+      for resource in restored {
         // The resource had ended, and its content was still to be discarded.
         if !resource.hasContent { resource.discard() }
         publish(resource, in: model)

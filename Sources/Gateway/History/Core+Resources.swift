@@ -17,6 +17,16 @@ extension Core {
     try? host.inTransaction {}
   }
 
+  /// Stores the resources of a content in one transaction.
+  func keep(_ content: ResourceContent, in session: SessionModel) {
+    inTransaction { for resource in users(of: content, in: session) { keep(resource, in: session) } }
+  }
+
+  /// Stores what is changed in one transaction; a host that was stopped stores nothing any more.
+  func inTransaction(_ change: () -> Void) {
+    if (try? host.inTransaction(change)) == nil { change() }
+  }
+
   /// Removes a resource and its content: the content after the row that names it, or at once where the store has no
   /// room.
   func forget(_ resource: ResourceModel) {
@@ -47,50 +57,63 @@ extension ResourceModel {
       .init("displayName", .text(remote.name)), .init("isIncoming", .bool(isIncoming)), .init("type", .text(type)),
       .init("createdAt", .number(createdAt.milliseconds)),
     ]
-    if let size { members.append(.init("size", .number(size))) }
+    if let group { members.append(.init("group", .text(group))) }
+    if let size = content.size { members.append(.init("size", .number(size))) }
     if state == .uploading {
-      members.append(.init("uploaded", .number(uploadedDurably)))
-      if let parts = record.json { members.append(.init("parts", parts)) }
+      members.append(.init("uploaded", .number(content.uploadedDurably)))
+      if let parts = content.record.json { members.append(.init("parts", parts)) }
     }
     if let problem { members.append(.init("problem", problem.json)) }
-    if let digest { members.append(.init("sha256", .text(digest.base64))) }
+    if let digest = content.digest { members.append(.init("sha256", .text(digest.base64))) }
     return StoredResource(
       id: id, session: session, settings: JSON.object(members).bytes, state: state.rawValue,
-      path: path?.relativePath(to: folder), transfer: transfer)
+      path: content.isUsed(by: id) ? content.path?.relativePath(to: folder) : nil, transfer: transfer)
   }
 
-  /// Restores its state from before a restart.
-  convenience init?(_ row: StoredResource, in folder: String) {
+  /// Restores its state from before a restart, with a content that is among those already or becomes one of them.
+  convenience init?(_ row: StoredResource, in folder: String, _ contents: inout [String: ResourceContent]) {
     guard let settings = try? JSON(parsing: row.settings), let name = settings["name"]?.text,
       let member = settings["member"]?.text, let peer = settings["peer"]?.text,
       let displayName = settings["displayName"]?.text, let type = settings["type"]?.text,
       let state = State(rawValue: row.state), let created = settings["createdAt"]?.integer
     else { return nil }
+    let group = settings["group"]?.text
+    // Resources that share a content have the same file, or none yet.
+    let key = row.path ?? group ?? row.id
+    let content = contents[key] ?? ResourceContent(settings, at: row.path?.absolutePath(in: folder), state)
+    contents[key] = content
     self.init(
       name, Remote(member: member, peer: peer, name: displayName), isIncoming: settings["isIncoming"] == true,
-      type: type, size: settings["size"]?.integer.map { UInt64($0) }, state, at: Timestamp(milliseconds: created),
-      id: row.id)
-    path = row.path?.absolutePath(in: folder)
+      type: type, content, state, at: Timestamp(milliseconds: created), id: row.id, group: group)
     transfer = row.transfer
     problem = settings["problem"].flatMap(Problem.init(asKept:))
-    digest = settings["sha256"]?.text.flatMap(ContentDigest.init(base64:))
     stored = row
     waitsForMember = true
     switch state {
-    case .uploading:
-      let told = settings["uploaded"]?.integer.map { UInt64(clamping: $0) }
-      uploadedDurably = min(told ?? .max, path.map(Self.bytesOnDisk) ?? 0)
-      uploaded = uploadedDurably
-      record = UploadRecord(settings["parts"], resumesAt: uploaded)
-    case .complete, .damaged: bytes = size ?? path.map(Self.bytesOnDisk) ?? 0
+    case .complete, .damaged: bytes = content.size ?? content.bytesOnDisk
     case .failed where problem == nil:
       problem = Problem(.unknown, "the transfer failed shortly before the gateway was started again")
-    case .failed, .offered, .transferring, .declined, .cancelled: break
+    case .failed, .uploading, .offered, .transferring, .declined, .cancelled: break
     }
   }
+}
 
-  private static func bytesOnDisk(_ path: String) -> UInt64 {
+extension ResourceContent {
+  /// Restores its state from before a restart, by the row of one of its resources.
+  fileprivate convenience init(_ settings: JSON, at path: String?, _ state: ResourceModel.State) {
+    self.init(size: settings["size"]?.integer.map { UInt64($0) })
+    self.path = path
+    digest = settings["sha256"]?.text.flatMap(ContentDigest.init(base64:))
+    guard state == .uploading else { return }
+    let told = settings["uploaded"]?.integer.map { UInt64(clamping: $0) }
+    uploadedDurably = min(told ?? .max, bytesOnDisk)
+    uploaded = uploadedDurably
+    record = UploadRecord(settings["parts"], resumesAt: uploaded)
+  }
+
+  fileprivate var bytesOnDisk: UInt64 {
     var status = stat()
-    return stat(path, &status) == 0 ? UInt64(status.st_size) : 0
+    guard let path, stat(path, &status) == 0 else { return 0 }
+    return UInt64(status.st_size)
   }
 }

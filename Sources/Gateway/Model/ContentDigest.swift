@@ -95,53 +95,69 @@ extension Core {
     then tell: @escaping (Result<ContentDigest?, Problem>) -> Void = { _ in }
   ) {
     if model.state == .damaged { return tell(.failure(.damagedFile)) }
-    guard model.verification == .unknown, let path = model.path else { return tell(.success(model.digest)) }
-    digestCallbacks[model.id, default: []].append(tell)
-    if digestCallbacks[model.id]?.count ?? 0 > 1 { return }
-    let (id, place) = (model.id, session.id)
+    let content = model.content
+    guard content.verification == .unknown, let path = content.path else { return tell(.success(content.digest)) }
+    digestCallbacks[path, default: []].append(tell)
+    if digestCallbacks[path]?.count ?? 0 > 1 { return }
+    let (holders, place) = (content.holders, session.id)
     start { core in
       let learned: Result<ContentDigest?, Problem>
       do {
         let digest = try await core.host.digest(of: path)
-        learned = core.isVerified(digest, at: path, of: id, in: place) ? .success(digest) : .failure(.damagedFile)
+        learned = core.isVerified(digest, at: path, of: holders, in: place) ? .success(digest) : .failure(.damagedFile)
       } catch {
         learned = .failure(
           Problem(.unknown, "what lies here cannot be read: \(error); its digest is not known", rule: "readable"))
       }
-      for tell in core.digestCallbacks.removeValue(forKey: id) ?? [] { tell(learned) }
+      for tell in core.digestCallbacks.removeValue(forKey: path) ?? [] { tell(learned) }
     }
   }
 
   /// Whether the file's digest matches the recorded one.
-  private func isVerified(_ digest: ContentDigest, at path: String, of id: String, in place: String) -> Bool {
-    guard let session = sessions[place], let model = session.resourceModels[id], model.path == path else { return true }
-    return verify(model, in: session, against: digest)
+  private func isVerified(_ digest: ContentDigest, at path: String, of holders: [String], in place: String) -> Bool {
+    guard let (session, content) = content(at: path, of: holders, in: place) else { return true }
+    return verify(content, in: session, against: digest)
+  }
+
+  /// The content with this file, if one of these resources still needs it.
+  func content(
+    at path: String, of holders: [String], in place: String
+  ) -> (session: SessionModel, content: ResourceContent)? {
+    guard let session = sessions[place] else { return nil }
+    let content = holders.lazy.compactMap { session.resourceModels[$0] }.first { $0.content.isUsed(by: $0.id) }?.content
+    return content.flatMap { $0.path == path ? (session, $0) : nil }
   }
 
   /// Compares the digest of the file with the known one, or records it. Returns false if they differ.
   func verify(
-    _ model: ResourceModel, in session: SessionModel, against digest: ContentDigest, size: UInt64? = nil
+    _ content: ResourceContent, in session: SessionModel, against digest: ContentDigest, size: UInt64? = nil
   ) -> Bool {
-    if let known = model.digest, known != digest {
-      let (there, stored) = (size.map(String.init) ?? "all", model.size.map(String.init) ?? "all")
-      markDamaged(model, in: session, "its digest differs (\(there) bytes read, \(stored) stored)")
+    if let known = content.digest, known != digest {
+      let (there, stored) = (size.map(String.init) ?? "all", content.size.map(String.init) ?? "all")
+      markDamaged(content, in: session, "its digest differs (\(there) bytes read, \(stored) stored)")
       return false
     }
-    let isNews = model.digest == nil
-    model.verification = .verified
-    model.digest = digest
-    if isNews { publish(model, in: session) }
+    let isNews = content.digest == nil
+    content.verification = .verified
+    content.digest = digest
+    if isNews { publish(content, in: session) }
     return true
   }
 
-  /// Marks a resource as damaged: its file is moved to the quarantine, and is not served any more.
-  func markDamaged(_ model: ResourceModel, in session: SessionModel, _ what: String) {
-    guard model.state != .damaged else { return }
+  /// Marks the resources of a content as damaged: its file is moved to the quarantine, and is not served any more.
+  func markDamaged(_ content: ResourceContent, in session: SessionModel, _ what: String) {
+    let models = users(of: content, in: session).filter { $0.state != .damaged }
+    guard !models.isEmpty, let file = content.path else { return }
     damagedFileCount += 1
-    let (about, file) = ("\(session.resources.path)/\(model.id)", model.path ?? "")
-    let (outgoing, wasOver) = (model.outgoing, model.isOver)
     // A file that cannot be moved stays, and is not served either.
-    if let path = model.path, let aside = Quarantine(in: options.folder).add(path) { model.path = aside }
+    if let aside = Quarantine(in: options.folder).add(file) { content.path = aside }
+    content.verification = .unknown
+    inTransaction { for model in models { markDamaged(model, in: session, what, file) } }
+  }
+
+  private func markDamaged(_ model: ResourceModel, in session: SessionModel, _ what: String, _ file: String) {
+    let about = "\(session.resources.path)/\(model.id)"
+    let (outgoing, wasOver) = (model.outgoing, model.isOver)
     model.state = .damaged
     model.problem = .damagedFile
     model.waitsForMember = false
@@ -152,7 +168,7 @@ extension Core {
       "a stored file is damaged: the disk or memory may be failing; restore a backup if it matters",
       [
         .init("resource", .text(about)), .init("file", .text(file)), .init("what", .text(what)),
-        .init("aside", .text(model.path ?? "")),
+        .init("aside", .text(model.content.path ?? "")),
       ])
     publishEvent("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
     if !wasOver {

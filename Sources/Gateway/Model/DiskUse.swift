@@ -25,10 +25,10 @@ extension ResourceModel {
   var onDisk: UInt64 {
     switch state {
     case .offered: 0
-    case .uploading: max(size ?? 0, uploaded, reservedEnd)
-    case .transferring where isIncoming: max(size ?? 0, bytes)
+    case .uploading: max(content.size ?? 0, content.uploaded, content.reservedEnd)
+    case .transferring where isIncoming: max(content.size ?? 0, bytes)
     case .transferring, .complete, .declined, .cancelled, .failed, .damaged:
-      path == nil ? 0 : size ?? max(uploaded, bytes)
+      content.path == nil ? 0 : content.size ?? max(content.uploaded, bytes)
     }
   }
 }
@@ -37,8 +37,8 @@ extension ResourceModel {
   /// Bytes that are still to be written.
   fileprivate var pendingDiskBytes: UInt64 {
     switch state {
-    case .uploading: reservedEnd - min(reservedEnd, uploaded)
-    case .transferring where isIncoming: (size ?? 0) - min(size ?? 0, bytes)
+    case .uploading: content.reservedEnd - min(content.reservedEnd, content.uploaded)
+    case .transferring where isIncoming: (content.size ?? 0) - min(content.size ?? 0, bytes)
     case .offered, .transferring, .complete, .declined, .cancelled, .failed, .damaged: 0
     }
   }
@@ -50,43 +50,54 @@ extension SessionParameters.Retention {
 }
 
 extension Core {
+  /// Counts the content of a resource, once for all that share it.
   func count(_ resource: ResourceModel, of owner: Owner) {
-    count(resource, of: owner, onDisk: resource.onDisk, awaited: resource.pendingDiskBytes)
+    let content = resource.content
+    if content.isUsed(by: resource.id) {
+      count(content, of: owner, onDisk: resource.onDisk, awaited: resource.pendingDiskBytes)
+    } else if !content.isUsed {
+      count(content, of: owner, onDisk: 0, awaited: 0)
+    }
   }
 
-  func removeFromUse(_ resource: ResourceModel, of owner: Owner) { count(resource, of: owner, onDisk: 0, awaited: 0) }
-
-  private func count(_ resource: ResourceModel, of owner: Owner, onDisk bytes: UInt64, awaited: UInt64) {
-    diskUse.change(owner, from: resource.quotaBytes, to: bytes)
-    resource.quotaBytes = bytes
-    freeDiskSpace.reserve(awaited, insteadOf: resource.reservedDiskBytes)
-    resource.reservedDiskBytes = awaited
+  /// Counts a removed resource no more.
+  func removeFromUse(_ resource: ResourceModel, of owner: Owner) {
+    resource.content.leave(resource.id)
+    count(resource, of: owner)
   }
 
-  /// Counts a resource again; a removed one uses nothing.
-  func recount(_ resource: ResourceModel, in session: SessionModel) {
-    if exists(resource, in: session) { count(resource, of: session.owner) }
+  private func count(_ content: ResourceContent, of owner: Owner, onDisk bytes: UInt64, awaited: UInt64) {
+    diskUse.change(owner, from: content.quotaBytes, to: bytes)
+    content.quotaBytes = bytes
+    freeDiskSpace.reserve(awaited, insteadOf: content.reservedDiskBytes)
+    content.reservedDiskBytes = awaited
+  }
+
+  /// Counts a content again; one whose resources were removed uses nothing.
+  func recount(_ content: ResourceContent, in session: SessionModel) {
+    // All that share an upload count the same.
+    if let resource = user(of: content, in: session) { count(resource, of: session.owner) }
   }
 
   /// Reserves quota and disk space for an upload's bytes before they are written, so that concurrent uploads stay
   /// within the limits.
-  func reserveQuota(for resource: ResourceModel, upTo end: UInt64, in session: SessionModel) {
+  func reserveQuota(for content: ResourceContent, upTo end: UInt64, in session: SessionModel) {
     if options.sabotage.contains(.reservesNothing) { return }
-    resource.reservedEnd = max(resource.reservedEnd, end)
-    recount(resource, in: session)
+    content.reservedEnd = max(content.reservedEnd, end)
+    recount(content, in: session)
   }
 
   /// Releases the bytes that the upload did not use.
-  func uploadEnded(to resource: ResourceModel, in session: SessionModel) {
-    (resource.upload, resource.reservedEnd) = (nil, 0)
-    recount(resource, in: session)
+  func uploadEnded(to content: ResourceContent, in session: SessionModel) {
+    (content.upload, content.reservedEnd) = (nil, 0)
+    recount(content, in: session)
   }
 
   /// Throws if a content may not grow so far: on the disk beyond the bytes present or reserved, or in its owner's
   /// quota.
-  func checkRoom(for resource: ResourceModel, upTo end: UInt64, of owner: Owner) throws(Problem) {
-    try requireFreeSpace(for: end - min(end, max(resource.uploaded, resource.reservedEnd)), "taken any more")
-    try checkQuota(for: max(end, resource.quotaBytes) - resource.quotaBytes, of: owner)
+  func checkRoom(for content: ResourceContent, upTo end: UInt64, of owner: Owner) throws(Problem) {
+    try requireFreeSpace(for: end - min(end, max(content.uploaded, content.reservedEnd)), "taken any more")
+    try checkQuota(for: max(end, content.quotaBytes) - content.quotaBytes, of: owner)
   }
 
   /// Throws if so many more bytes exceed the disk or the owner's quota.

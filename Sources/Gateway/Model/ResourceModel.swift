@@ -25,9 +25,6 @@ final class ResourceModel {
     }
   }
 
-  /// Whether the file was compared with its digest since the start.
-  enum Verification { case unknown, verified }
-
   /// The member at the other end.
   struct Remote: Hashable {
     let member: String
@@ -49,28 +46,16 @@ final class ResourceModel {
   let isIncoming: Bool
   let type: String
   let createdAt: Timestamp
-  var size: UInt64?
+  /// Its content, which resources to other members may share.
+  let content: ResourceContent
+  /// The ID that resources have in common which were offered to several members together.
+  let group: String?
   var state: State
-  /// Bytes that were uploaded here.
-  var uploaded: UInt64 = 0
-  /// Bytes of those that would survive a power cut.
-  var uploadedDurably: UInt64 = 0
-  /// The record that the uploaded bytes are checked by after a restart.
-  var record = UploadRecord()
   var bytes: UInt64 = 0
   var rate: UInt64 = 0
   /// The time until it is complete; nil where size or rate are not known.
   var timeLeft: Duration?
   var problem: Problem?
-  /// The digest of the whole content, where it is known.
-  var digest: ContentDigest?
-  var verification = Verification.unknown
-  /// The path of its content here; nil for none.
-  var path: String?
-  /// The number of the upload in progress.
-  var upload: UInt64?
-  /// The end of the content, with the bytes that the upload has announced or is writing.
-  var reservedEnd: UInt64 = 0
   var incoming: IncomingResource?
   var outgoing: OutgoingResource?
   /// The host's number of its transfer, while it is under way.
@@ -80,23 +65,21 @@ final class ResourceModel {
   var waitsForMember = false
   /// The row that was stored last.
   var stored: StoredResource?
-  /// The bytes that count in its owner's quota.
-  var quotaBytes: UInt64 = 0
-  /// Bytes that are reserved on the disk for it.
-  var reservedDiskBytes: UInt64 = 0
 
   init(
-    _ name: String, _ other: Remote, isIncoming: Bool, type: String, size: UInt64?, _ state: State, at time: Timestamp,
-    id: String = Secrets.id()
+    _ name: String, _ other: Remote, isIncoming: Bool, type: String, _ content: ResourceContent, _ state: State,
+    at time: Timestamp, id: String = Secrets.id(), group: String? = nil
   ) {
     self.id = id
     self.name = name
     self.remote = other
     self.isIncoming = isIncoming
     self.type = type
-    self.size = size
+    self.content = content
+    self.group = group
     self.state = state
     createdAt = time
+    content.hold(for: id)
   }
 
   var isOver: Bool {
@@ -113,7 +96,7 @@ final class ResourceModel {
   var isWholeHere: Bool {
     switch state {
     case .complete: isIncoming
-    case .transferring: !isIncoming && digest != nil
+    case .transferring: !isIncoming && content.digest != nil
     case .uploading, .offered, .declined, .cancelled, .failed, .damaged: false
     }
   }
@@ -125,24 +108,21 @@ final class ResourceModel {
       .init(isIncoming ? "from" : "to", .text(remote.peer)), .init("displayName", .text(remote.name)),
       .init("contentType", .text(type)), .init("state", .text(state.rawValue)),
     ]
-    if let size { members.append(.init("size", .number(size))) }
-    if state == .uploading { members.append(.init("uploaded", .number(uploaded))) }
+    if let group { members.append(.init("group", .text(group))) }
+    if let size = content.size { members.append(.init("size", .number(size))) }
+    if state == .uploading { members.append(.init("uploaded", .number(content.uploaded))) }
     members.append(.init("bytes", .number(bytes)))
     if rate > 0, !isOver { members.append(.init("bytesPerSecond", .number(rate))) }
     if let timeLeft, !isOver { members.append(.init("timeLeft", .number(Int(timeLeft.components.seconds)))) }
-    if let digest { members.append(.init("sha256", .text(digest.hexadecimal))) }
+    if let digest = content.digest { members.append(.init("sha256", .text(digest.hexadecimal))) }
     if let problem { members.append(.init("problem", problem.json)) }
     members.append(.init("content", .text("\(path)/content")))
     members.append(.init("createdAt", .text(createdAt.description)))
     return .object(members)
   }
 
-  /// Removes its file from the disk.
-  func discard() {
-    if let path { unlink(path) }
-    path = nil
-    verification = .unknown
-  }
+  /// Removes its file from the disk, unless another resource needs it.
+  func discard() { content.release(id) }
 }
 
 extension Core {
@@ -156,10 +136,37 @@ extension Core {
       facets: ["state": resource.state.rawValue, "direction": resource.isIncoming ? "incoming" : "outgoing"])
   }
 
-  func add(_ resource: ResourceModel, to session: SessionModel) throws(Problem) -> Item {
-    try checkPlace(.resources(session.id))
-    session.resourceModels[resource.id] = resource
-    return try publish(resource, in: session).orGone("session")
+  /// Publishes all resources of a content, and stores them in one transaction.
+  func publish(_ content: ResourceContent, in session: SessionModel) {
+    inTransaction { for resource in users(of: content, in: session) { publish(resource, in: session) } }
+  }
+
+  /// The resources that need the content, and were not removed.
+  func users(of content: ResourceContent, in session: SessionModel) -> some Sequence<ResourceModel> {
+    content.holders.lazy.compactMap { session.resourceModels[$0] }.filter { [unowned self] in
+      exists($0, in: session)
+    }
+  }
+
+  /// Whether a resource needs the content, and was not removed.
+  func isNeeded(_ content: ResourceContent, in session: SessionModel) -> Bool { user(of: content, in: session) != nil }
+
+  /// One of the resources that need it.
+  func user(of content: ResourceContent, in session: SessionModel) -> ResourceModel? {
+    users(of: content, in: session).first { _ in true }
+  }
+
+  /// Adds all of them, in one transaction, or none; returns the first one.
+  func add(_ resources: [ResourceModel], to session: SessionModel) throws(Problem) -> Item {
+    try checkPlace(.resources(session.id), for: resources.count)
+    var items: [Item?] = []
+    inTransaction {
+      for resource in resources {
+        session.resourceModels[resource.id] = resource
+        items.append(publish(resource, in: session))
+      }
+    }
+    return try (items.first ?? nil).orGone("session")
   }
 
   func resource(_ id: String, in session: SessionModel) throws(Problem) -> ResourceModel {
@@ -189,14 +196,15 @@ extension Core {
         resource.state = error?.code == .cancelled ? .cancelled : error?.reason.map(ResourceModel.State.init) ?? .failed
       } else {
         resource.state = .complete
-        if let size = resource.size { resource.bytes = size }
-        if let path { resource.path = path }
+        if let size = resource.content.size { resource.bytes = size }
+        if let path { resource.content.path = path }
       }
       if !resource.hasContent { resource.discard() }
       resource.transfer = nil
       guard let session = sessions[session] else { return }
       if resource.state == .complete, let digest = resource.incoming?.digest {
-        (resource.digest, resource.verification) = (ContentDigest(digest), .verified)
+        (resource.content.digest, resource.content.verification) = (ContentDigest(digest), .verified)
+        contentIndex.unify(resource.content)
       } else if resource.isIncoming {
         learnDigest(of: resource, in: session)
       }
@@ -214,16 +222,15 @@ extension Core {
   private func progressed(_ id: String, in session: String, _ progress: ResourceProgress) {
     var counted: UInt64 = 0
     change(id, in: session) { resource in
-      counted = resource.quotaBytes
+      counted = resource.content.quotaBytes
       resource.bytes = progress.bytes
       resource.rate = progress.bytesPerSecond
       resource.timeLeft = progress.timeLeft
-      if let size = progress.size { resource.size = size }
+      if let size = progress.size { resource.content.size = size }
     }
-    guard let session = sessions[session], let resource = session.resourceModels[id], resource.quotaBytes > counted
-    else {
-      return
-    }
+    guard let session = sessions[session], let resource = session.resourceModels[id],
+      resource.content.quotaBytes > counted
+    else { return }
     do {
       // It has grown: its size was not announced.
       try checkRoom(for: 0, of: session.owner)
@@ -241,10 +248,10 @@ extension Core {
       return follow(resource, as: model, in: session)
     }
     let model = ResourceModel(
-      resource.name, ResourceModel.Remote(resource.member), isIncoming: true, type: resource.type, size: resource.size,
-      resource.isUnderWay ? .transferring : .offered, at: Timestamp.now)
+      resource.name, ResourceModel.Remote(resource.member), isIncoming: true, type: resource.type,
+      ResourceContent(size: resource.size), resource.isUnderWay ? .transferring : .offered, at: Timestamp.now)
     model.transfer = resource.number
-    guard (try? add(model, to: session)) != nil else { return start { _ in await resource.decline() } }
+    guard (try? add([model], to: session)) != nil else { return start { _ in await resource.decline() } }
     publishEvent(
       "resourceOffered", about: "\(session.resources.path)/\(model.id)", session.owner,
       [.init("name", .text(model.name)), .init("displayName", .text(model.remote.name))])
@@ -277,7 +284,7 @@ extension Core {
 
   func accept(_ model: ResourceModel, in session: SessionModel, as actor: AuditActor) throws(Problem) {
     guard let incoming = model.incoming, model.state == .offered else { return }
-    try checkRoom(for: model.size ?? 1, of: session.owner)
+    try checkRoom(for: model.content.size ?? 1, of: session.owner)
     model.state = .transferring
     publish(model, in: session)
     audit(
@@ -320,7 +327,7 @@ extension Core {
   /// Lets a complete resource wait for its member, which is away for a while, or is not back since a restart.
   private func deferOffer(_ id: String, in place: String, _ error: any Error) {
     guard Problem(wrapping: error).kind == .notConnected, let session = sessions[place], session.stored != nil,
-      let model = session.resourceModels[id], !model.isOver, model.path != nil,
+      let model = session.resourceModels[id], !model.isOver, model.content.path != nil,
       session.known(model.remote.member)?.isGone != true
     else { return ended(id, in: place, error) }
     model.waitsForMember = true
@@ -339,9 +346,9 @@ extension Core {
   /// know yet.
   func offerWaiting(to member: Member, in session: SessionModel) {
     for model in waiting(for: member, in: session) {
-      guard let path = model.path else { continue }
+      guard let path = model.content.path else { continue }
       model.waitsForMember = false
-      guard model.digest != nil else {
+      guard model.content.digest != nil else {
         offer(model, .file(path), in: session)
         continue
       }
@@ -365,7 +372,11 @@ extension Core {
   /// Resumes a transfer from before a restart.
   func resumeTransfer(_ outgoing: OutgoingResource, in session: SessionModel) {
     let model = session.resourceModels.values.first { model in
-      !model.isIncoming && (model.transfer == outgoing.number || outgoing.file.map { $0 == model.path } ?? false)
+      if model.isIncoming { return false }
+      if let transfer = model.transfer { return transfer == outgoing.number }
+      // A power cut came before it was stored. Several resources may have the same file, to different members.
+      return !model.isOver && outgoing.file.map { $0 == model.content.path } ?? false
+        && model.remote.member == outgoing.member.id.text
     }
     if let model { begun(outgoing, model.id, in: session.id) } else { start { _ in await outgoing.cancel() } }
   }
@@ -405,9 +416,11 @@ extension Core {
     forget(model)
   }
 
-  /// Ends the upload to a removed resource with 410.
+  /// Ends the upload to a removed resource with 410, unless others need its content.
   func endUpload(to model: ResourceModel) {
-    guard let upload = model.upload, !options.sabotage.contains(.raisesTheDeleted) else { return }
+    guard !model.content.isUsed, let upload = model.content.upload, !options.sabotage.contains(.raisesTheDeleted) else {
+      return
+    }
     uploads[upload]?.fail(.goneResource)
   }
 }

@@ -67,7 +67,10 @@ extension Core {
       guard let session = sessions[id], files.count < count else { break }
       files += session.resourceModels.values.compactMap { model in
         let key = ScrubbedFile.Key(session: id, resource: model.id)
-        guard let path = model.path, model.isWholeHere, last.map({ $0 < key }) ?? true else { return nil }
+        // A content that several resources share is read once.
+        guard let path = model.content.path, model.isWholeHere, model.content.holders.first == model.id,
+          last.map({ $0 < key }) ?? true
+        else { return nil }
         return ScrubbedFile(key: key, path: path)
       }.sorted { $0.key < $1.key }
     }
@@ -78,14 +81,14 @@ extension Core {
   func scrubbed(_ file: ScrubbedFile, _ finding: FileFinding) {
     // The resource may have been deleted, sent or uploaded again meanwhile.
     guard let session = sessions[file.key.session], let model = session.resourceModels[file.key.resource],
-      model.path == file.path, model.isWholeHere
+      model.content.path == file.path, model.isWholeHere
     else { return }
     switch finding {
     case .read(let digest, let size):
-      let isSound = verify(model, in: session, against: digest, size: size)
+      let isSound = verify(model.content, in: session, against: digest, size: size)
       if !isSound { scrub.count(.file) }
     case .damaged(let what):
-      markDamaged(model, in: session, what)
+      markDamaged(model.content, in: session, what)
       scrub.count(.file)
     case .unread(let why):
       log(

@@ -115,7 +115,8 @@ public struct GatewayBackup: Hashable, Sendable {
 
   private static func copyFiles(_ database: Database, _ folder: String, to place: String) throws -> Int {
     var count = 0
-    for path in try database.resources().compactMap(\.path) where !path.hasPrefix("/") {
+    // Resources of one content have the same file.
+    for path in Set(try database.resources().compactMap(\.path)).sorted() where !path.hasPrefix("/") {
       // It may have been removed since.
       guard access("\(folder)/\(path)", F_OK) == 0 else { continue }
       if let slash = path.lastIndex(of: "/") { try Folder.make("\(place)/\(path[..<slash])") }

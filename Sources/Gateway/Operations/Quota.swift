@@ -27,10 +27,10 @@ extension Core {
     }
   }
 
-  /// Checks the limit for a thing that is made in the same turn.
-  func checkPlace(_ quota: Quota) throws(Problem) {
+  /// Checks the limit for things that are made in the same turn.
+  func checkPlace(_ quota: Quota, for wanted: Int = 1) throws(Problem) {
     let (count, countMax, rule) = (count(of: quota), limit(of: quota), quota.rule)
-    if count + quotaReservations[quota, default: 0] < countMax { return }
+    if count + quotaReservations[quota, default: 0] + wanted <= countMax { return }
     throw Problem(.tooMany, quota.refusal(count, countMax), rule: rule, limit: countMax)
   }
 

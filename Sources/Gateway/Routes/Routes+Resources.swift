@@ -40,19 +40,31 @@ extension Routes {
     guard MediaRange.isType(type) else {
       throw fields.wrong("contentType", "must be a type such as image/png", rule: "mediaType")
     }
-    let member = try core.member(fields.needText("to"), in: session)
+    let (members, isOne) = try core.recipients(&fields, in: session)
     let size = try fields.integer("size", in: 0...Int64(core.options.limits.resourceBytes))
     let url = try fields.text("url")
     try fields.end()
     if url == nil { try core.checkRoom(for: UInt64(size ?? 0), of: session.owner) }
     try core.requireDiskSpace(for: session.peer, "offered")
-    let model = ResourceModel(
-      name, ResourceModel.Remote(member), isIncoming: false, type: type, size: size.map(UInt64.init), .uploading,
-      at: Timestamp.now)
-    let item = try core.add(model, to: session)
-    if let url { core.offer(model, .web(url), in: session) }
+    let (shared, group) = (ResourceContent(size: size.map(UInt64.init)), isOne ? nil : Secrets.id())
+    let models = members.map { member in
+      // A URL is fetched for each recipient, at its pace.
+      let content = url == nil ? shared : ResourceContent(size: shared.size)
+      return ResourceModel(
+        name, ResourceModel.Remote(member), isIncoming: false, type: type, content, .uploading, at: Timestamp.now,
+        group: group)
+    }
+    let item = try core.add(models, to: session)
+    if let url { for model in models { core.offer(model, .web(url), in: session) } }
     await core.waitForWrites(of: session)
-    return .created(session.resources[model.id] ?? item, at: "\(session.resources.path)/\(model.id)")
+    let path = session.resources.path
+    var reply = Reply.created(session.resources[item.id] ?? item, at: "\(path)/\(item.id)")
+    if !isOne {
+      // The first one, with all of them.
+      let all = models.map { $0.json(at: "\(path)/\($0.id)") }
+      reply.body = .json(JSON.object((all.first?.members ?? []) + [.init("resources", .list(all))]).bytes)
+    }
+    return reply
   }
 
   private enum Answer: String, CaseIterable { case accepted, declined }
@@ -94,9 +106,10 @@ extension Routes {
     guard !model.isIncoming, model.state == .uploading else {
       throw Problem(.conflict, "the resource is '\(model.state.rawValue)' and takes no content")
     }
-    guard model.upload == nil else { throw Problem(.conflict, "its content is being uploaded already") }
+    let content = model.content
+    guard content.upload == nil else { throw Problem(.conflict, "its content is being uploaded already") }
     try core.requireDiskSpace(for: session.peer, "taken")
-    let bytesMax = model.size ?? UInt64(core.options.limits.resourceBytes)
+    let bytesMax = content.size ?? UInt64(core.options.limits.resourceBytes)
     var (start, isLast) = (UInt64(0), true)
     if call.method == .patch {
       let text = call.headers["Upload-Offset"] ?? ""
@@ -107,11 +120,11 @@ extension Routes {
           .badRequest, "a PATCH of content needs 'Upload-Offset', the number of bytes that are here",
           field: "Upload-Offset")
       }
-      guard offset == model.uploaded else {
+      guard offset == content.uploaded else {
         var problem = Problem(
-          .conflict, "the upload continues at offset \(model.uploaded), and not at \(offset)",
+          .conflict, "the upload continues at offset \(content.uploaded), and not at \(offset)",
           field: "Upload-Offset")
-        problem.headers = [.init(name: "Upload-Offset", value: String(model.uploaded))]
+        problem.headers = [.init(name: "Upload-Offset", value: String(content.uploaded))]
         throw problem
       }
       start = offset
@@ -134,68 +147,68 @@ extension Routes {
         .tooLarge, "the content would have \(start + length) bytes, and may have \(bytesMax)",
         field: "Content-Length", rule: "size", limit: Int(clamping: bytesMax))
     }
-    try core.checkRoom(for: model, upTo: start + length, of: session.owner)
+    try core.checkRoom(for: content, upTo: start + length, of: session.owner)
     if start == 0 {
-      // A new file: the old one is named in a row that may still be there after a power cut.
-      model.discard()
-      (model.uploaded, model.uploadedDurably, model.record) = (0, 0, UploadRecord())
-      core.count(model, of: session.owner)
+      content.restartUpload()
+      core.recount(content, in: session)
     }
-    let path = model.path ?? "\(core.options.folder)/sending/\(Secrets.id())"
-    model.path = path
-    core.keep(model, in: session)
-    let file = try UploadFile(path, from: model.uploaded, chain: model.record.chain, hashes: told != nil)
-    let (id, place, isWhole, begin, before) = (model.id, session.id, isLast, start, model.record.chain)
+    let path = content.path ?? "\(core.options.folder)/sending/\(Secrets.id())"
+    content.path = path
+    core.keep(content, in: session)
+    let file = try UploadFile(path, from: content.uploaded, chain: content.record.chain, hashes: told != nil)
+    let (holders, place, isWhole) = (content.holders, session.id, isLast)
+    let (begin, before) = (start, content.record.chain)
     // The uploader can resume at once: pending writes precede its next bytes in the same file.
     func ended() {
-      core.uploadEnded(to: model, in: session)
-      core.publish(model, in: session)
-      core.start { core in try? await core.sync(file, of: id, in: place) }
+      core.uploadEnded(to: content, in: session)
+      core.publish(content, in: session)
+      core.start { core in try? await core.sync(file, of: holders, in: place) }
     }
     let upload = Upload(
-      core, pieceMax: UploadFile.pieceMax, unit: Pages.bytes, at: model.uploaded,
+      core, pieceMax: UploadFile.pieceMax, unit: Pages.bytes, at: content.uploaded,
       .init(
         admit: { (count) throws(Problem) in
-          guard core.exists(model, in: session) else { throw .goneResource }
-          try core.checkRoom(for: model, upTo: model.uploaded + UInt64(count), of: session.owner)
-          core.reserveQuota(for: model, upTo: model.uploaded + UInt64(count), in: session)
+          guard core.isNeeded(content, in: session) else { throw .goneResource }
+          try core.checkRoom(for: content, upTo: content.uploaded + UInt64(count), of: session.owner)
+          core.reserveQuota(for: content, upTo: content.uploaded + UInt64(count), in: session)
         },
         write: { [host = core.host] piece in try await host.onDisk { try file.write(piece) } },
         wrote: { count in
-          model.uploaded += UInt64(count)
-          model.record.chain = file.chain
-          core.recount(model, in: session)
+          content.uploaded += UInt64(count)
+          content.record.chain = file.chain
+          core.recount(content, in: session)
         },
         finish: { core in
           if let told, !file.isWritten(told) {
-            if let model = core.sessions[place]?.resourceModels[id] {
-              (model.uploaded, model.record.chain) = (begin, before)
+            if let (_, content) = core.content(at: path, of: holders, in: place) {
+              (content.uploaded, content.record.chain) = (begin, before)
             }
             throw Problem.damagedPart(at: begin)
           }
-          try await core.sync(file, of: id, in: place)
-          if isWhole { try await core.checkRestored(id, in: place) }
+          try await core.sync(file, of: holders, in: place)
+          if isWhole { try await core.checkRestored(path, of: holders, in: place) }
           let digest: ContentDigest? = if let toldOfAll { try await core.verifiedDigest(toldOfAll, path) } else { nil }
-          guard let session = core.sessions[place], let model = session.resourceModels[id] else {
+          guard let (session, content) = core.content(at: path, of: holders, in: place) else {
             throw Problem.goneResource
           }
-          model.digest = digest
-          if digest != nil { model.verification = .verified }
-          if isWhole { try core.uploaded(model, in: session) }
+          content.digest = digest
+          if digest != nil { content.verification = .verified }
+          if isWhole { try core.uploaded(content, in: session) }
+          if isWhole { core.contentIndex.add(content) }
           await core.waitForWrites(of: session)
         },
         finished: {
-          core.uploadEnded(to: model, in: session)
-          core.respond(Self.uploaded(model.uploaded, isLast), to: exchange)
+          core.uploadEnded(to: content, in: session)
+          core.respond(Self.uploaded(content.uploaded, isLast), to: exchange)
         },
         failed: { problem in
           ended()
           core.respond(problem, to: exchange)
         },
         gone: ended))
-    model.upload = upload.number
-    core.reserveQuota(for: model, upTo: start + length, in: session)
-    upload.begin(exchange, bytesMax: Int(clamping: bytesMax - min(bytesMax, model.uploaded)))
+    content.upload = upload.number
+    core.reserveQuota(for: content, upTo: start + length, in: session)
+    upload.begin(exchange, bytesMax: Int(clamping: bytesMax - min(bytesMax, content.uploaded)))
   }
 
   private static func uploaded(_ bytes: UInt64, _ isLast: Bool) -> Response {
@@ -210,11 +223,11 @@ extension Routes {
     let model = try core.resource(call[1], in: session)
     if model.state == .damaged { throw Problem.damagedFile }
     if call.method == .head, !model.isIncoming {
-      if model.state == .uploading { return core.respond(uploaded(model.uploaded, false), to: exchange) }
+      if model.state == .uploading { return core.respond(uploaded(model.content.uploaded, false), to: exchange) }
       // A client that has lost the last answer learns that its upload is complete.
-      if let size = model.size { return core.respond(uploaded(size, true), to: exchange) }
+      if let size = model.content.size { return core.respond(uploaded(size, true), to: exchange) }
     }
-    guard model.isIncoming, model.state == .complete, let path = model.path else {
+    guard model.isIncoming, model.state == .complete, let path = model.content.path else {
       throw Problem(
         model.isOver ? .gone : .conflict,
         "the resource is '\(model.state.rawValue)': its content is here once it is 'complete'")
@@ -222,7 +235,7 @@ extension Routes {
     let file = { (digest: ContentDigest?) in
       FileReply(path, name: model.name, type: model.type, tag: "\"\(model.id)\"", digest)
     }
-    guard model.digest != nil || ContentDigest.isWanted(by: call.headers["Want-Repr-Digest"]) else {
+    guard model.content.digest != nil || ContentDigest.isWanted(by: call.headers["Want-Repr-Digest"]) else {
       core.learnDigest(of: model, in: session)
       return try file(nil).send(call, exchange, in: core)
     }
@@ -242,35 +255,66 @@ extension Routes {
 }
 
 extension Core {
+  /// The connected members that `to` names, one or a list of them, or all where it is absent.
+  fileprivate func recipients(
+    _ fields: inout Fields, in session: SessionModel
+  ) throws(Problem) -> (members: [Member], isOne: Bool) {
+    guard let to = fields.value("to") else {
+      let members = session.connected.map(\.member)
+      if members.isEmpty {
+        throw Problem(
+          .notConnected, "nobody is connected in this session, and so nothing was offered", field: "to",
+          rule: "connected")
+      }
+      return (members, false)
+    }
+    if to.list == nil { return (try [member(fields.needText("to"), in: session)], true) }
+    let names = try fields.texts("to", max: options.limits.resourcesPerSession) ?? []
+    if names.isEmpty {
+      throw fields.wrong("to", "names nobody: name connected members, or leave it out for all", rule: "required")
+    }
+    // Looked up once: the names may be as many as the members.
+    let members = session.connected.map(\.member)
+    let peers = Dictionary(members.map { ($0.peer.text, $0) }) { first, _ in first }
+    var (named, known): ([Member], Set<EndpointID>) = ([], [])
+    for name in names {
+      let member = if let peer = peers[name] { peer } else { try member(name, in: session) }
+      guard known.insert(member.id).inserted else {
+        throw fields.wrong("to", "names \(QuotedText.of(name)) twice", rule: "unique")
+      }
+      named.append(member)
+    }
+    return (named, false)
+  }
+
   /// Syncs the bytes written until now, and records how many would survive a power cut.
-  fileprivate func sync(_ file: UploadFile, of id: String, in session: String) async throws {
-    guard let model = sessions[session]?.resourceModels[id] else { return }
-    let (uploaded, part) = (model.uploaded, model.record.part(through: model.uploaded))
+  fileprivate func sync(_ file: UploadFile, of holders: [String], in place: String) async throws {
+    guard let (_, content) = content(at: file.path, of: holders, in: place) else { return }
+    let (uploaded, part) = (content.uploaded, content.record.part(through: content.uploaded))
     syncsUnderWay += 1
     defer { syncsUnderWay -= 1 }
     try await host.onDisk { try file.sync() }
-    guard let session = sessions[session], exists(model, in: session), model.path == file.path else { return }
-    if uploaded > model.uploadedDurably { (model.uploadedDurably, model.record.synced) = (uploaded, part) }
-    publish(model, in: session)
+    guard let (session, content) = self.content(at: file.path, of: holders, in: place) else { return }
+    if uploaded > content.uploadedDurably { (content.uploadedDurably, content.record.synced) = (uploaded, part) }
+    publish(content, in: session)
   }
 
   /// Compares an upload's bytes from earlier runs of the gateway with its record, before the file is used.
-  fileprivate func checkRestored(_ id: String, in place: String) async throws {
-    guard let model = sessions[place]?.resourceModels[id], let path = model.path, !model.record.restored.isEmpty,
-      try await !host.has(model.record.restored, in: path)
+  fileprivate func checkRestored(_ path: String, of holders: [String], in place: String) async throws {
+    guard let (_, content) = content(at: path, of: holders, in: place), !content.record.restored.isEmpty,
+      try await !host.has(content.record.restored, in: path)
     else { return }
-    guard let session = sessions[place], exists(model, in: session), model.path == path else {
-      throw Problem.goneResource
-    }
+    guard let (session, content) = self.content(at: path, of: holders, in: place),
+      let model = user(of: content, in: session)
+    else { throw Problem.goneResource }
     damagedFileCount += 1
-    let about = "\(session.resources.path)/\(id)"
+    let about = "\(session.resources.path)/\(model.id)"
     log(
       .error, for: .operator, "damaged",
       "a file that was uploaded in part before the last start is damaged: the disk or memory may be failing",
       [.init("resource", .text(about)), .init("file", .text(path))])
     publishEvent("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
-    model.discard()
-    (model.uploaded, model.uploadedDurably, model.record) = (0, 0, UploadRecord())
+    content.restartUpload()
     var problem = Problem(
       .conflict,
       "the part that was uploaded before a restart is corrupt on the gateway's disk: upload the whole content again",
@@ -291,15 +335,20 @@ extension Core {
     return digest
   }
 
-  fileprivate func uploaded(_ model: ResourceModel, in session: SessionModel) throws(Problem) {
-    guard model.state == .uploading, let path = model.path else { return }
-    if let size = model.size, size != model.uploaded {
+  /// Offers a content that is complete to all its recipients.
+  fileprivate func uploaded(_ content: ResourceContent, in session: SessionModel) throws(Problem) {
+    guard let path = content.path else { return }
+    if let size = content.size, size != content.uploaded {
       throw Problem(
-        .conflict, "\(model.uploaded) bytes are uploaded, and \(size) were announced: continue there, or start again",
+        .conflict, "\(content.uploaded) bytes are uploaded, and \(size) were announced: continue there, or start again",
         field: "size")
     }
-    model.size = model.uploaded
-    offer(model, .file(path), in: session)
+    content.size = content.uploaded
+    inTransaction {
+      for model in users(of: content, in: session) where model.state == .uploading {
+        offer(model, .file(path), in: session)
+      }
+    }
   }
 }
 

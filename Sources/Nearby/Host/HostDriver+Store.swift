@@ -121,7 +121,7 @@ extension HostDriver {
   private static let claimTimeout: Duration = .seconds(60)
 
   /// Sessions of an earlier run, once, for their program.
-  func takeRestored(_ peer: PeerID) -> [(state: SessionState, files: [String])] {
+  func takeRestored(_ peer: PeerID) -> [(state: SessionState, files: [ResumedFile])] {
     (restored.removeValue(forKey: peer) ?? []).map { ($0, sessions[$0.id]?.resumedFiles ?? []) }
   }
 
@@ -164,7 +164,7 @@ extension HostDriver {
     }
     let local = view.isIncoming ? view.to : view.from
     guard let port = sessions[local] else { return }
-    if let file = state.file { port.resumedFiles.append(file) }
+    if let file = state.file { port.resumedFiles.append(ResumedFile(path: file, member: view.to)) }
     report(of: view.isIncoming ? view.from : view.to, port) { [state, loop] member in
       view.isIncoming
         ? .resource(IncomingResource(state, view.info, from: member, isUnderWay: view.isAccepted, loop))

@@ -67,7 +67,7 @@ public struct Peer: Sendable, Identifiable {
   /// ```
   public func restoredSessions() async throws(NearbyError) -> [Session] {
     let restored = try await loop.run { [id] in $0.takeRestored(id) }
-    return restored.map { Session($0.state, resumedFiles: $0.files, loop) }
+    return restored.map { Session($0.state, resuming: $0.files, loop) }
   }
 
   /// Opens a session with nobody else in it yet: invite, or accept an invitation with it.

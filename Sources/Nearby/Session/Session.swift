@@ -21,14 +21,15 @@ public final class Session: Sendable, Identifiable {
   /// closed, and its events end.
   public let events: Events<SessionEvent>
   /// The files that it continues to send since before its host was started again: `SessionEvent.sending` reports each.
-  public let resumedFiles: [String]
+  public var resumedFiles: [String] { resumed.map(\.path) }
+  let resumed: [ResumedFile]
   /// The states of ad hoc mode, the latest where several were not read. It has one reader.
   public let adhocStates: Events<DiscoveryState>
   let state: SessionState
   let loop: Loop
 
-  init(_ state: SessionState, resumedFiles: [String] = [], _ loop: Loop) {
-    self.resumedFiles = resumedFiles
+  init(_ state: SessionState, resuming resumed: [ResumedFile] = [], _ loop: Loop) {
+    self.resumed = resumed
     id = state.id
     peer = state.peer
     events = Events(mailbox: state.mailbox)

@@ -11,7 +11,7 @@ final class SessionPort {
   /// The numbers of all who are connecting or connected.
   private var present = SlotSet()
   /// Files and events of transfers from before a restart, for when the member is there again.
-  var resumedFiles: [String] = []
+  var resumedFiles: [ResumedFile] = []
   var pendingEvents: [EndpointID: [(Member) -> SessionEvent]] = [:]
   /// Messages that the engine had no room for, and those behind them.
   private var waiting: [SessionState.OutboxEntry] = []

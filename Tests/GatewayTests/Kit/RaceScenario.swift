@@ -197,8 +197,8 @@ final class RaceScenario: @unchecked Sendable {
     return core.collection(at: String(path[..<slash]))?[String(path[path.index(after: slash)...])]
   }
 
-  private func models(_ core: Core) -> [ResourceModel] {
-    core.sessions.values.filter { $0.owner == owner }.flatMap(\.resourceModels.values)
+  private func contents(_ core: Core) -> [ResourceContent] {
+    core.sessions.values.filter { $0.owner == owner }.flatMap(\.resourceModels.values).map(\.content)
   }
 
   /// The limits that hold at any time.
@@ -212,7 +212,7 @@ final class RaceScenario: @unchecked Sendable {
       (
         "resources of a session", core.sessions.values.map(\.resourceModels.count).max() ?? 0, Self.resourcesMax
       ),
-      ("bytes", models(core).reduce(0) { $0 + Int($1.uploaded) }, Self.bytesMax),
+      ("bytes", contents(core).reduce(0) { $0 + Int($1.uploaded) }, Self.bytesMax),
     ] where count > countMax { broken(.limits, "\(count) \(what), where \(countMax) are allowed") }
   }
 
@@ -231,7 +231,7 @@ final class RaceScenario: @unchecked Sendable {
       for peer in core.sessions.values.map(\.peer) + core.advertisers.values.map(\.peer)
         + core.browsers.values.map(\.peer)
       where core.peers[peer.id] !== peer { broken(.deletedStaysDeleted, "a thing of a removed peer is there") }
-      let bytes = models(core).reduce(0) { $0 + $1.uploaded }
+      let bytes = contents(core).reduce(0) { $0 + $1.uploaded }
       if core.diskUse[owner] != bytes {
         broken(.quotas, "\(core.diskUse[owner]) bytes are counted, and \(bytes) were uploaded")
       }
@@ -262,7 +262,7 @@ final class RaceScenario: @unchecked Sendable {
       if stored.resources != Set(models.map(\.id)) {
         broken(.deletedStaysDeleted, "the store has \(stored.resources.count) resources, and \(models.count) are there")
       }
-      let held = Set(models.compactMap { $0.path?.split(separator: "/").last.map(String.init) })
+      let held = Set(models.compactMap { $0.content.path?.split(separator: "/").last.map(String.init) })
       if files != held { broken(.quotas, "the disk has the files \(files), and \(held) are of a resource") }
     }
   }
@@ -380,7 +380,7 @@ private final class RacingClient: SteppedClient {
     trace.lines.append("client \(number): \(asked)")
     answered = { _ in }
     let parts = path.split(separator: "/").map(String.init)
-    let offset = core.sessions[parts[2]]?.resourceModels[parts[4]]?.uploaded ?? 0
+    let offset = core.sessions[parts[2]]?.resourceModels[parts[4]]?.content.uploaded ?? 0
     var headers = ["Upload-Offset": String(offset), "Upload-Complete": "?0"]
     let isTold = chance.hits(0.5)
     if !isTold { headers["Transfer-Encoding"] = "chunked" }
