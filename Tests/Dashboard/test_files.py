@@ -216,6 +216,8 @@ class FilesForSeveral(Stage):
         self.answer(cleo, "Accept")
         self.turn(ada, "Session")
         expect(ada.locator(".roomhead")).to_contain_text("2 people connected")
+        uploads = []
+        ada.on("request", lambda request: request.url.endswith("/content") and request.method == "PATCH" and uploads.append(request.url))
         ada.locator(".composer input[type=file]").set_input_files(
             [{"name": "plan.pdf", "mimeType": "application/pdf", "buffer": b"a plan"}])
         line = ada.locator(".fileline")
@@ -227,4 +229,5 @@ class FilesForSeveral(Stage):
             page.locator(".fileline").get_by_role("button", name=how).click()
         expect(line).to_contain_text("received by 1 of 2")
         expect(line).to_contain_text("not received by Cleo")
+        self.assertEqual(1, len(uploads), "it is uploaded once")
         self.picture(ada, "file-for-two")

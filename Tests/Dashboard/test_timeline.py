@@ -71,6 +71,12 @@ class Timelines(unittest.TestCase):
             self.resource(3, 1, **{**mine, "name": "b.txt"}, to="ben"), self.resource(4, 2, **mine, to="ben"),
             self.resource(5, 30, **mine, to="cleo")]))
 
+    def test_same_file_that_was_sent_to_two_and_then_to_a_third_is_two_files(self):
+        mine = {"direction": "outgoing", "from": None, "name": "a.txt", "size": 1}
+        self.assertEqual([["r1+r2", "r3"]], self.groups([
+            self.resource(1, 0, **mine, group="g", to="ben"), self.resource(2, 0, **mine, group="g", to="cleo"),
+            self.resource(3, 1, **mine, group="h", to="dora")]))
+
     def test_hundred_files_are_several_cards(self):
         groups = self.groups([self.resource(number, 0) for number in range(100)])
         self.assertEqual([20] * 5, [len(files) for files in groups])

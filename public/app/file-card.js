@@ -59,9 +59,10 @@ function fileLine(home, room, { id }, isMine) {
   const resume = act(t('file.resume'), each((copy) => transfers.upload(copy.id), (copy) => transfers.resume(copy)), 'primary')
   const again = h('input', { type: 'file', hidden: true, 'aria-label': t('file.choose'), onchange: () => {
     const [content] = again.files
-    home.attempt(each((copy) => copy.state === 'uploading' && !transfers.upload(copy.id), (copy) => transfers.resumeWith(room, copy, content)))
+    home.attempt(() => Promise.all(uploadsOf(copies.filter(isAbandoned)).map((some) => transfers.resumeWith(room, some, content))))
     again.value = ''
   } })
+  const isAbandoned = (copy) => copy.state === 'uploading' && !transfers.upload(copy.id)
   const choose = h('button', { class: 'primary', onclick: () => again.click() }, t('file.choose'))
   const cancel = act(t('cancel'), each(isUnderWay, (copy) => transfers.remove(room, copy)))
   const remove = act(t('remove'), askToRemove, 'quiet')
@@ -125,6 +126,16 @@ function fileLine(home, room, { id }, isMine) {
       show(remove, home.canAct && !isGoing && resource.state !== 'offered')
     },
   }
+}
+
+/** Copies by their uploads: those of a group have one. */
+function uploadsOf(copies) {
+  const uploads = new Map()
+  for (const copy of copies) {
+    const key = copy.group ?? copy.id
+    uploads.set(key, [...uploads.get(key) ?? [], copy])
+  }
+  return [...uploads.values()]
 }
 
 /** The progress of an outgoing file: the upload to the gateway is the first half, the transfer from there the second. */

@@ -31,7 +31,7 @@ export function groupFiles(resources) {
   return groups
 }
 
-/** Whether it is the same file for somebody else. */
-const isCopy = ({ name, size, contentType, to }, copies) =>
-  copies[0].name === name && copies[0].size === size && copies[0].contentType === contentType
+/** Whether it is the same file for somebody else: it was sent together with the others, or at once and looks the same. */
+const isCopy = ({ group, name, size, contentType, to }, copies) =>
+  group === copies[0].group && copies[0].name === name && copies[0].size === size && copies[0].contentType === contentType
     && copies.every((copy) => copy.to !== to)

@@ -12,7 +12,8 @@ export class Transfers {
 
   constructor(home) {
     this.home = home
-    this.#loaded = import('../client/resource.js').then((parts) => { this.#parts = parts })
+    this.#loaded = Promise.all([import('../client/resource.js'), import('../client/content-upload.js')])
+      .then(([resource, upload]) => { this.#parts = { ...resource, ...upload } })
     this.#loaded.catch(() => {})
     /** Differs after each change. */
     this.version = 0
@@ -27,49 +28,60 @@ export class Transfers {
   preview(id) { return this.#previews.get(id) }
 
   /**
-   * Sends each file to each of the members. All are offered before the first is uploaded, and so stand together; one is
-   * uploaded after the other, so that the first is there first.
+   * Sends each file to the members. All are offered before the first is uploaded, and so stand together; one is uploaded
+   * after the other, once for all members, so that the first is there first.
    */
   async send(room, files, members) {
     await this.#loaded
     const offers = []
-    for (const file of files) {
-      const offer = (member) => this.home.attempt(() => this.#offer(room, file, member))
-      offers.push((await Promise.all(members.map(offer))).filter(Boolean))
-    }
-    for (const copies of offers) await Promise.all(copies.map((offer) => this.#upload(room, offer)))
+    for (const file of files) offers.push(await this.home.attempt(() => this.#offer(room, file, members)))
+    for (const offer of offers) if (offer) await this.#upload(room, offer)
   }
 
-  /** The same file to the same member that a reload has interrupted is no new one. */
-  async #offer(room, file, { peer }) {
-    const known = await this.#parts.interrupted(this.home.gateway, room.id, { to: peer, name: file.name, content: file })
-    const item = known?.item ?? await this.home.gateway.post(`${room.path}/resources`, {
-      to: peer, name: file.name, size: file.size, contentType: file.type || 'application/octet-stream',
-    })
+  /** The same file to the same members that a reload has interrupted is no new one. */
+  async #offer(room, file, members) {
+    const to = members.map(({ peer }) => peer)
+    const known = await this.#parts.interrupted(this.home.gateway, room.id, { to, name: file.name, content: file })
+    const items = known?.items ?? (await this.home.gateway.post(`${room.path}/resources`, {
+      to, name: file.name, size: file.size, contentType: file.type || 'application/octet-stream',
+    })).resources
     if (file.type.startsWith('image/') && file.type !== 'image/svg+xml') {
-      this.#previews.set(item.id, URL.createObjectURL(file))
+      this.#previews.set(items[0].id, URL.createObjectURL(file))
     }
-    return { item, file, digest: known?.digest }
+    return { items, file, digest: known?.digest }
   }
 
   /** Fulfilled when the gateway has all of it, or it is paused, or over. */
-  #upload(room, { item, file, digest }) {
-    const { Resource, upload } = this.#parts
-    const resource = new Resource(this.home.gateway, room.id, item)
-    this.#uploads.set(item.id, resource)
-    // Its state says how it ended.
-    resource.done.catch((problem) => resource.state === 'uploading' && this.home.fail(problem))
+  #upload(room, { items, file, digest }) {
+    const { ContentUpload, Resource } = this.#parts
+    const resources = items.map((item) => new Resource(this.home.gateway, room.id, item))
+    for (const resource of resources) this.#uploads.set(resource.id, resource)
+    let isSaid = false
+    for (const resource of resources) {
+      resource.done.catch((problem) => {
+        // Other states say how they ended; a failed upload is said once.
+        if (resource.state !== 'uploading' || isSaid) return
+        isSaid = true
+        this.home.fail(problem)
+      })
+    }
     return new Promise((resolve) => {
-      resource.on('progress', () => {
-        if (resource.isPaused || resource.state !== 'uploading' || resource.uploaded >= file.size) resolve()
+      const look = () => {
+        const isHeld = ({ isPaused, state, uploaded }) => isPaused || state !== 'uploading' || uploaded >= file.size
+        if (resources.every(isHeld)) resolve()
         this.#changed()
-      })
-      resource.on('end', () => {
-        if (resource.state === 'uploading') this.#uploads.delete(item.id)
-        resolve()
-        this.#changed()
-      })
-      resource[upload](file, digest)
+      }
+      for (const resource of resources) {
+        resource.on('progress', look)
+        resource.on('end', () => {
+          if (resource.state === 'uploading') {
+            this.#uploads.delete(resource.id)
+            resolve()
+          }
+          look()
+        })
+      }
+      new ContentUpload(this.home.gateway, room.id, resources, file, digest)
       this.#changed()
     })
   }
@@ -87,17 +99,17 @@ export class Transfers {
   resume({ id }) { this.#uploads.get(id).resume() }
 
   /** Goes on with the file that was chosen again, if it begins as the one of which a part is at the gateway. */
-  async resumeWith(room, resource, file) {
+  async resumeWith(room, copies, file) {
     await this.#loaded
     const { gateway } = this.home
-    const { id, to, name } = resource
+    const [resource] = copies
+    const { name } = resource
     const other = new Error(t('file.other', { name }))
     if (file.name !== name || file.size !== resource.size) throw other
-    const known = await this.#parts.interrupted(gateway, room.id, { to, name, content: file })
-    if (known === null && (await gateway.storage.all('uploads')).some((record) => record.id === id)) throw other
+    const known = await this.#parts.interrupted(gateway, room.id, { name, content: file, resource })
+    if (known === null && await this.#parts.isRecorded(gateway, resource)) throw other
     // The gateway compares the digest of the whole of an upload that another browser began.
-    const digest = known?.item.id === id ? known.digest : new this.#parts.RunningDigest()
-    await this.#upload(room, { item: resource, file, digest })
+    await this.#upload(room, { items: copies, file, digest: known?.digest ?? new this.#parts.RunningDigest() })
   }
 
   accept(room, resource) {

@@ -119,6 +119,10 @@ export interface ResourceObject {
   sha256?: string
   problem?: ProblemObject
   content: string
+  /** The same for resources that were sent to several members together, with one content. */
+  group?: string
+  /** In the answer to a request for several members: all of them, this one first. */
+  resources?: ResourceObject[]
   createdAt: string
 }
 

@@ -1,16 +1,8 @@
 // Resources: content with a name, on its way to or from a member.
 
-import { PartDigests, RunningDigest } from './digest.js'
+import { attach, fail, update } from './content-upload.js'
 import { emit, Emitter, finish } from './emitter.js'
-import { nullIfMissing } from './ensure.js'
 import { Problem, problem } from './problem.js'
-import { uploadContent, uploadedBytes } from './upload.js'
-
-export { RunningDigest }
-
-/** The methods by which a session updates a resource. */
-export const update = Symbol('update')
-export const upload = Symbol('upload')
 
 const endStates = ['complete', 'declined', 'cancelled', 'failed', 'damaged']
 
@@ -22,15 +14,12 @@ export class Resource extends Emitter {
   #gateway
   #path
   #settle
-  #content = null
-  #stop = null
-  #running = null
+  #upload = null
 
   constructor(gateway, session, item) {
     super()
     this.#gateway = gateway
     this.#path = `/v1/sessions/${session}/resources/${item.id}`
-    this.isPaused = false
     this.uploaded = 0
     this.done = new Promise((resolve, reject) => { this.#settle = { resolve, reject } })
     this.done.catch(() => {})
@@ -65,75 +54,23 @@ export class Resource extends Emitter {
 
   // One that goes out
 
-  /** Stops the upload; the gateway keeps what it has. */
-  pause() {
-    if (!this.#content || this.isPaused || this.state !== 'uploading') return
-    this.isPaused = true
-    this.#stop?.abort()
-    emit(this, 'progress', this)
-  }
+  get isPaused() { return this.#upload?.isPaused ?? false }
+
+  /** Stops the upload, for all to whom the content goes; the gateway keeps what it has. */
+  pause() { this.#upload?.pause() }
 
   /** Goes on from where the gateway is. */
-  resume() {
-    if (!this.isPaused) return
-    this.isPaused = false
-    emit(this, 'progress', this)
-    this.#run()
-  }
+  resume() { this.#upload?.resume() }
 
-  /** Ends it for both sides; what is here of it is deleted. */
+  /** Ends it for both sides; what is here of it is deleted, unless others get the same content. */
   async cancel() {
-    this.#stop?.abort()
-    await this.#forget()
+    await this.#upload?.leave(this)
     await this.#gateway.delete(this.#path)
     this.#update({ state: 'cancelled' })
   }
 
-  /** Uploads the content, of which the digest may have read a part already. */
-  [upload](content, digest = new PartDigests()) {
-    this.#content = { blob: content, digest }
-    this.#run()
-  }
-
-  #run() {
-    const stop = new AbortController()
-    const before = this.#running
-    this.#stop = stop
-    this.#running = (async () => {
-      // The run that was paused may not be over.
-      await before
-      try {
-        await this.#uploadAll(stop.signal)
-        await this.#forget()
-      } catch (error) {
-        if (stop.signal.aborted) return
-        await this.#forget()
-        this.#end(error)
-      }
-    })()
-  }
-
-  async #uploadAll(signal) {
-    const { blob, digest } = this.#content
-    const offset = await uploadedBytes(this.#gateway, this.#path, this.uploaded)
-    if (offset === null) return
-    await uploadContent(this.#gateway, this.#path, blob, {
-      offset, digest, signal, failuresMax: Infinity,
-      onprogress: (uploaded) => {
-        this.#update({ uploaded })
-        const { record } = digest
-        if (record) this.#gateway.storage.put('uploads', this.#record(record)).catch(() => {})
-      },
-    })
-  }
-
-  /** By which the same content is known after a reload. */
-  #record(digests) {
-    const { id, to, name, size } = this
-    return { id, path: this.#path, to, name, size, ...digests }
-  }
-
-  #forget() { return this.#gateway.storage.delete('uploads', this.id).catch(() => {}) }
+  [attach](upload) { this.#upload = upload }
+  [fail](error) { this.#end(error) }
 
   // Events of the gateway
 
@@ -158,24 +95,4 @@ export class Resource extends Emitter {
     this.#settle.reject(error)
     finish(this, error)
   }
-}
-
-/**
- * The upload of the same content to the same member that a reload has interrupted, and the digest of its part that was
- * verified: the beginning of the content has the digest that was recorded then.
- */
-export async function interrupted(gateway, session, { to, name, content }) {
-  const path = `/v1/sessions/${session}/resources/`
-  for (const record of await gateway.storage.all('uploads').catch(() => [])) {
-    const isSame = record.path === path + record.id && record.to === to && record.name === name
-    if (!isSame || record.size !== content.size) continue
-    const item = await gateway.get(record.path).catch(nullIfMissing)
-    if (item?.state !== 'uploading') {
-      await gateway.storage.delete('uploads', record.id)
-      continue
-    }
-    const digest = await PartDigests.of(content, record.ends ?? [])
-    if (digest?.text === record.digest) return { item, digest }
-  }
-  return null
 }

@@ -109,7 +109,7 @@ export class RestClient extends Emitter {
     })
   }
 
-  /** Offers a Blob to a member. It ends when the gateway has all of it; what follows, the resource's state says. */
+  /** Offers a Blob to a member, to a list of them, or to all who are connected. It ends when the gateway has all of it; what follows, the resource's state says. */
   async upload(session, blob, { to, name = blob.name, contentType = blob.type, onstart, onprogress, signal } = {}) {
     const resource = await this.post(
       `/v1/sessions/${session}/resources`,

@@ -1,11 +1,12 @@
 // A session: its members, messages, streams and resources.
 
 import { SessionClock } from './clock.js'
+import { ContentUpload, interrupted, update } from './content-upload.js'
 import { emit, Emitter, finish, listened } from './emitter.js'
 import { newID, peerID } from './id.js'
 import { encode, Message } from './message.js'
 import { problem } from './problem.js'
-import { interrupted, Resource, update, upload } from './resource.js'
+import { Resource } from './resource.js'
 import { Stream } from './stream.js'
 
 /** The list that each event comes from. */
@@ -95,21 +96,29 @@ export class Session extends Emitter {
   }
 
   /**
-   * Sends a Blob, or what is at a web address, to a member. If a reload has interrupted the same before, this goes on
-   * from there, unless `resume` is false.
+   * Sends a Blob, or what is at a web address, to a member; to a list of them, or to all who are connected, it is uploaded
+   * once, and a list of resources is returned. If a reload has interrupted the same to the members named before, this goes
+   * on from there, unless `resume` is false.
    */
   async sendResource(content, { to, name = content.name, type = content.type, resume = true } = {}) {
     const isBlob = content instanceof Blob
-    const recipient = peerID(to)
-    const known = isBlob && resume ? await interrupted(this.#gateway, this.id, { to: recipient, name, content }) : null
-    const source = isBlob ? { size: content.size } : { url: `${content}` }
-    const item = known?.item ?? await this.#gateway.post(
-      `${this.path}/resources`, { to: recipient, name, contentType: type || 'application/octet-stream', ...source })
-    const resource = this.#resource(item)
-    // Its state comes by the list.
+    const recipients = Array.isArray(to) ? to.map(peerID) : to && peerID(to)
+    const known = isBlob && resume && to
+      ? await interrupted(this.#gateway, this.id, { to: [recipients].flat(), name, content }) : null
+    const items = known?.items ?? await this.#offer({
+      to: recipients, name, contentType: type || 'application/octet-stream',
+      ...isBlob ? { size: content.size } : { url: `${content}` },
+    })
+    const resources = items.map((item) => this.#resource(item))
+    // Their states come by the list.
     this.#follow('resources')
-    if (isBlob) resource[upload](content, known?.digest)
-    return resource
+    if (isBlob) new ContentUpload(this.#gateway, this.id, resources, content, known?.digest)
+    return typeof recipients === 'string' ? resources[0] : resources
+  }
+
+  async #offer(request) {
+    const { resources, ...item } = await this.#gateway.post(`${this.path}/resources`, request)
+    return resources ?? [item]
   }
 
   // Members

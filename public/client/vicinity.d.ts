@@ -117,7 +117,7 @@ export class Vicinity extends Emitter<{ state: GatewayState }> {
     to?: string[], mode?: 'reliable' | 'unreliable', contentType?: string, id?: string, signal?: AbortSignal, attempts?: number
   }): Promise<MessageObject>
   upload(session: string, blob: Blob, options: {
-    to: string, name?: string, contentType?: string, signal?: AbortSignal
+    to?: string | string[], name?: string, contentType?: string, signal?: AbortSignal
     onstart?: (resource: ResourceObject) => void, onprogress?: (sent: number, size: number) => void
   }): Promise<ResourceObject>
   uploadContent(path: string, blob: Blob, options?: {
@@ -282,6 +282,10 @@ export class Session extends Emitter<SessionEvents> {
   sendResource(content: Blob | URL | string, options: {
     to: PeerName, name?: string, type?: string, resume?: boolean
   }): Promise<Resource>
+  /** To several members, or to all who are connected: it is uploaded once. */
+  sendResource(content: Blob | URL | string, options?: {
+    to?: PeerName[], name?: string, type?: string, resume?: boolean
+  }): Promise<Resource[]>
   clock(): Promise<SessionClock>
   lock(isLocked?: boolean): Promise<any>
   remove(member: Member, options?: { ban?: boolean }): Promise<void>
@@ -330,7 +334,7 @@ export class Resource extends Emitter<{ progress: Resource, end: Problem | null 
   private constructor()
   state: ResourceState
   uploaded: number
-  isPaused: boolean
+  get isPaused(): boolean
   /** Fulfilled once it is whole at its receiver. */
   done: Promise<this>
   get path(): string

@@ -65,8 +65,11 @@ async function use(session: Session) {
   sent.pause()
   sent.resume()
   await sent.cancel()
-  // @ts-expect-error: a resource has a receiver.
-  session.sendResource(new Blob([]), {})
+  const copies = await session.sendResource(new Blob(['x']), { to: session.connected, name: 'x.txt' })
+  const all = await session.sendResource(new Blob(['x']), { name: 'x.txt' })
+  console.log(copies[0]?.group, all.length)
+  // @ts-expect-error: a receiver has a name.
+  session.sendResource(new Blob([]), { to: 5 })
   const clock: SessionClock = await session.clock()
   console.log(clock.time.toFixed(), clock.bound < 5, clock.until(clock.time + 100))
   clock.close()
