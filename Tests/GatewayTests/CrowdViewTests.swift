@@ -3,7 +3,7 @@ internal import Testing
 
 @testable internal import Gateway
 
-/// What each peer of one gateway sees of the ad hoc session that they share, whose items are kept once for all of them.
+/// The view of each peer of one gateway of the ad hoc session that they share, whose items are kept once for all.
 @Suite(.timeLimit(.minutes(3)))
 struct CrowdViewTests {
   private struct Viewer {

@@ -57,7 +57,7 @@ struct EveryResourceTests {
     "bytes",
     "bytesPerSecond", "timeLeft", "damaged", "expiresAt", "session", "adhoc", "missed", "oldest", "awaySince",
     "suspended", "adhocProblem", "basePath",
-    "members", "sessions",
+    "members", "sessions", "group", "resources",
   ]
 
   @Test("Everything that is there is told as the document has it, and what it promises is told")

@@ -11,10 +11,10 @@ struct ScrubTests {
 
   private func always(_ options: inout GatewayOptions) { options.scrubTime = .seconds(1) }
 
-  private func send(_ name: String, in meeting: TwoClients) async throws -> JSON {
+  private func send(_ name: String, _ content: [UInt8]? = nil, in meeting: TwoClients) async throws -> JSON {
     let (bert, anna) = (meeting.bert, meeting.anna)
     let made = try await bert.client.make("\(bert.path)/resources", ["name": .text(name), "to": .text(anna.peer)])
-    #expect(try await bert.client.ask("PUT", made.json["content"]?.text ?? "", hello).status == 200)
+    #expect(try await bert.client.ask("PUT", made.json["content"]?.text ?? "", content ?? hello).status == 200)
     return try await anna.client.wait(in: "\(anna.path)/resources") { $0["name"] == .text(name) && $0["sha256"] != nil }
   }
 
@@ -41,7 +41,9 @@ struct ScrubTests {
   func file() async throws {
     var meeting = try await TwoClients.begin(["resources": "accept"], as: "member", always)
     let (client, path, folder) = (meeting.anna.client, meeting.anna.path, meeting.anna.gateway.folder)
-    let (spoilt, other) = (try await send("hello", in: meeting), try await send("other", in: meeting))
+    // With the same content the other would be the same file.
+    let spoilt = try await send("hello", in: meeting)
+    let other = try await send("other", Array("Other\n".utf8), in: meeting)
     let content = spoilt["content"]?.text ?? ""
     #expect(try await client.get(content).body == hello)
     try change("\(folder)/received/\(meeting.anna.session)/hello", at: 1, to: [0x61])
@@ -57,7 +59,7 @@ struct ScrubTests {
     func aside() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: "\(folder)/quarantine") }
     #expect(try aside().count == 1 && aside().first?.hasSuffix("-hello") == true)
 
-    #expect(try await client.get(other["content"]?.text ?? "").body == hello)
+    #expect(try await client.get(other["content"]?.text ?? "").text == "Other\n")
     let again = try await send("again", in: meeting)
     #expect(again["state"] == "complete")
     try await restart(&meeting) {}

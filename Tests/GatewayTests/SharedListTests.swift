@@ -95,7 +95,7 @@ struct SharedListTests {
         if pair.reader != nil { pair.list.catchUpEnded() }
         pair.list.end()
       } else if choice < 30, let pair = pairs.randomElement(using: &random) {
-        // What a list has for itself.
+        // An item that a list has for itself.
         let old = pair.plain.all.first { $0.id.hasPrefix("own") }?.id
         let id = areMessages ? (choice % 2 == 0 ? old : nil) ?? "own \(step)" : "own \(choice % 4)"
         let bytes = Array("\(id) \(areMessages ? step : step % 3)".utf8)

@@ -81,7 +81,7 @@ import Web
     }
     /// Every seventh message is a large one, which is not copied.
     func body(_ number: Int) -> [UInt8] { Self.message(number, bytes: number % 7 == 0 ? 70_000 : 300) }
-    /// Of each ring in turn: to some, and to all.
+    /// The recipients of each ring in turn: some, and all.
     func isFor(_ viewer: Int, _ number: Int) -> Bool { number % 4 != 0 || (viewer + number) % 3 == 0 }
     try rig.onHandler { handler in
       for number in 1...60 {

@@ -64,7 +64,7 @@ public final class Child {
     }
   }
 
-  /// Of a partner: what came of the command that it was told.
+  /// The result of the command that a partner was given.
   public func answer(within seconds: Int = 60) throws -> [Substring] {
     let line = try line(within: seconds)
     let words = line.split(separator: " ")

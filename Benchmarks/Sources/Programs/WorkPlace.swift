@@ -27,7 +27,7 @@ public final class WorkPlace {
     try run("sh", "-c", "head -c \(3 * bytes) /dev/zero > '\(folder)/warm' && sync && rm '\(folder)/warm'")
   }
 
-  /// What the system holds of it in memory goes, so that it is read from the disk again.
+  /// Drops the file from the page cache, so that it is read from the disk again.
   public func chill(_ name: String) throws {
     try run("dd", "if=\(folder)/\(name)", "iflag=nocache", "count=0", "status=none")
   }
@@ -81,7 +81,7 @@ public final class WorkPlace {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    // What they say of their progress is nobody's business; that they failed, their ends say.
+    // Their progress is not shown; their exit codes say whether they failed.
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
     guard posix_spawnp(&process, command[0], &actions, nil, &words, environ) == 0 else {
       throw Failure("there is no '\(command[0])'")

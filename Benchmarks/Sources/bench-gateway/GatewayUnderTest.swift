@@ -73,7 +73,7 @@ final class GatewayUnderTest {
     return try number(Child(["sh", "-c", command]).line().split(separator: " "), 1)
   }
 
-  /// Where the messages of a session are: for as long as the process, or in its store.
+  /// The history of a session: in memory, or in the gateway's store.
   enum Keep: String { case memory, durable }
 
   func peer(_ name: String) throws -> String { try text("id", "POST", "/v1/peers", ["displayName": name]) }

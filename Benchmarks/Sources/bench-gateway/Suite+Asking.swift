@@ -126,7 +126,7 @@ extension Suite {
     try gateway.text("id", "POST", "\(session)/resources", ["name": "source", "to": member])
   }
 
-  /// What is offered is taken; answers once it is here.
+  /// Accepts the offer, and returns once the file is here.
   private func take(_ gateway: GatewayUnderTest, _ session: String) throws -> String {
     func first(_ state: String) throws -> String? {
       let items = try gateway.ask("GET", "\(session)/resources?state=\(state)")["items"] as? [[String: Any]]

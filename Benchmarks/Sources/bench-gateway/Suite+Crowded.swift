@@ -9,7 +9,7 @@ extension Suite {
   private static let rate = 400
   private static let bytesPerSecond = 340 * rate
   private static let turns = 3
-  /// Of what one WebSocket has to send by itself, as the gateway is configured.
+  /// The limit of a WebSocket's send queue, as the gateway is configured.
   private static let queueMax = 4.0
 
   /// The same crowd in a session whose history lasts: alone, beside those who do not keep up for all of the time, and alone

@@ -66,7 +66,7 @@ extension Suite {
   /// The messages of its two sessions, as the gateway keeps them; says how large the file is.
   private static func fill(_ path: String) throws -> Int {
     let database = try Database(path, schema: Schema([]))
-    // What breaks off here is thrown away.
+    // An interrupted run is thrown away.
     try database.run("PRAGMA synchronous = OFF")
     var sessions: [StoredSession] = []
     try database.each("SELECT number, peer, created FROM session WHERE is_ended = 0 ORDER BY number") {

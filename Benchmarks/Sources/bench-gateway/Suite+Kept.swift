@@ -5,7 +5,7 @@ internal import Report
 extension Suite {
   private static let rounds = 3
   private static let posters = 16
-  /// What a gateway takes of one WebSocket.
+  /// The requests that a gateway takes from one WebSocket at a time.
   private static let windowOfPoster = 64
   private static let rateGoal = 20_000.0
 

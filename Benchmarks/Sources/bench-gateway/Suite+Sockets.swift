@@ -24,10 +24,10 @@ extension Suite {
   /// Each message is one of another peer in the session, and reaches every subscriber, in order and without a gap: the
   /// clients check that.
   mutating func fanout() throws {
-    // What is stored is on a disk.
+    // The store is on a disk.
     let disk = try WorkPlace(onDisk: true)
     let gateway = try GatewayUnderTest("fanout", port: ports.next(), at: [], in: disk.folder)
-    // What is held beside it keeps nothing.
+    // The sessions beside it store nothing.
     let stage = try stage(gateway, .memory)
     let (nats, mosquitto) = (try others.nats(), try others.mosquitto())
     var (ours, natss, mosquittos): ([Fan], [Fan], [Fan]) = ([], [], [])
@@ -49,8 +49,8 @@ extension Suite {
     table.add("fanout-processor-time-mosquitto", medianOf: mosquittos.map(\.cost), times: 1e9, "ns each")
   }
 
-  /// What it costs that messages are on a disk before they are told: those of sessions that keep them there beside those of
-  /// sessions that keep them in memory, of one gateway, by turns.
+  /// The cost of durable messages: sessions with a durable history and those with one in memory, of one gateway, by
+  /// turns.
   mutating func fanoutKept() throws {
     let disk = try WorkPlace(onDisk: true)
     let gateway = try GatewayUnderTest("fanout-kept", port: ports.next(), at: [], in: disk.folder)
@@ -109,7 +109,7 @@ extension Suite {
     return try tenths(words([program("socket-load"), "paced"] + load + place(gateway, stage)))
   }
 
-  /// Who follows the channel, from where on, and where its messages come from.
+  /// The channel's subscriber, its position, and the source of the messages.
   func place(_ gateway: GatewayUnderTest, _ stage: Stage) throws -> [String] {
     let channel = "\(stage.receiving)/messages"
     return [gateway.token, channel, try gateway.position(of: channel), "\(stage.sending)/messages"]
@@ -119,7 +119,7 @@ extension Suite {
     try (5..<said.count).map { try number(said, $0) / 1e9 }
   }
 
-  /// What is late by a lot and what is on time count by their ratios.
+  /// The geometric mean: late and timely deliveries count by their ratios.
   private func mean(_ delays: [Double]) -> Double { exp(delays.map(log).reduce(0, +) / Double(delays.count)) }
 
   func fan(

@@ -66,7 +66,7 @@ extension GatewayUnderTest {
   func position(of channel: String) throws -> String { try text("position", "GET", "\(channel)?limit=1") }
 }
 
-/// What a program prints once it has worked for so long, word by word.
+/// The words that a program prints once it has worked for so long.
 func words(_ command: [String], after seconds: Int = 0) throws -> [Substring] {
   let line = try Child(command).line(within: seconds + 120)
   let words = line.split(separator: " ")

@@ -32,7 +32,7 @@ extension Suite {
     table.add("found-by-avahi-browse", medianOf: theirs, times: 1e3, "ms")
   }
 
-  /// What asks already has asked for a while, as it has on a network where somebody looks.
+  /// Lets the searches run for a while, as on a network where somebody browses.
   private func settle() { pass(0.3) }
 
   /// From the invitation until it is connected, beside a TLS handshake of the same kind between the same hosts. Each time

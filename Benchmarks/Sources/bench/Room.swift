@@ -17,9 +17,9 @@ final class Room {
     fileprivate(set) var pairs = 0
     fileprivate(set) var messages = 0
     fileprivate(set) var deliveries = 0
-    /// What its engine took while times were taken.
+    /// The time that its engine took while times were measured.
     fileprivate(set) var time = Duration.zero
-    /// What came of streams and resources, and how many transfers it was told to have ended well.
+    /// The bytes of streams and resources that arrived, and the number of transfers that were reported complete.
     fileprivate(set) var flowBytes = 0
     fileprivate(set) var wholes = 0
 
@@ -172,8 +172,7 @@ final class Room {
     return try body(host.engine)
   }
 
-  /// What lies between two looks at the clock with nothing in between: it is a call of the kernel's, and there are hundreds
-  /// in a join.
+  /// The time between two readings of the clock: each is a system call, and there are hundreds in a join.
   private static let clockTime =
     (0..<1_000).map { _ in
       let start = threadTime()
@@ -253,7 +252,7 @@ final class Room {
     // The one copy on the way of a payload: from where the sender keeps it to where the receiver reads it.
     call(other) { engine in
       engine.receive(upTo: Self.pieceBytes, on: link, at: now) { out in
-        // What the sender takes for it is the sender's.
+        // The sender's own time for it counts as the sender's.
         let start = isTiming ? threadTime() : .zero
         host.engine.fill(&out, for: link, at: now)
         if isTiming {

@@ -40,7 +40,7 @@ extension Suite {
   /// All see each other at once, and nobody is asked.
   mutating func measureAdhoc(hosts: Int) throws {
     let room = Room()
-    // Of two sessions that invite each other nobody sees how many are in both.
+    // The members of two sessions that invite each other are not counted together.
     var settings = SessionSettings()
     settings.peersMax = 2 * UInt32(hosts)
     let type = try ServiceType("bench")

@@ -80,7 +80,7 @@ struct Suite {
     check(value <= goal, "'\(name)' is \(Int(value)) \(unit); at most \(Int(goal)) are allowed.")
   }
 
-  /// What was measured must be what was meant.
+  /// Checks that the run measured what was meant.
   mutating func check(_ isTrue: Bool, _ failure: String) {
     if !isTrue { failures.append(failure) }
   }

@@ -46,7 +46,7 @@ struct ContentIndex {
   private static func replace(_ path: String, by file: String) -> Bool {
     let draft = "\(path).\(Secrets.id())"
     guard link(file, draft) == 0 else { return false }
-    // Where both are the same file already, `rename` leaves this name.
+    // If both are the same file already, `rename` leaves this name.
     defer { unlink(draft) }
     return rename(draft, path) == 0
   }

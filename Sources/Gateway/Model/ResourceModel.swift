@@ -138,7 +138,11 @@ extension Core {
 
   /// Publishes all resources of a content, and stores them in one transaction.
   func publish(_ content: ResourceContent, in session: SessionModel) {
-    inTransaction { for resource in users(of: content, in: session) { publish(resource, in: session) } }
+    publish(Array(users(of: content, in: session)), in: session)
+  }
+
+  func publish(_ resources: [ResourceModel], in session: SessionModel) {
+    inTransaction { for resource in resources { publish(resource, in: session) } }
   }
 
   /// The resources that need the content, and were not removed.
@@ -149,7 +153,9 @@ extension Core {
   }
 
   /// Whether a resource needs the content, and was not removed.
-  func isNeeded(_ content: ResourceContent, in session: SessionModel) -> Bool { user(of: content, in: session) != nil }
+  func isNeeded(_ content: ResourceContent, in session: SessionModel) -> Bool {
+    user(of: content, in: session) != nil || options.sabotage.contains(.raisesTheDeleted)
+  }
 
   /// One of the resources that need it.
   func user(of content: ResourceContent, in session: SessionModel) -> ResourceModel? {

@@ -158,10 +158,11 @@ extension Routes {
     let file = try UploadFile(path, from: content.uploaded, chain: content.record.chain, hashes: told != nil)
     let (holders, place, isWhole) = (content.holders, session.id, isLast)
     let (begin, before) = (start, content.record.chain)
+    let resources = Array(core.users(of: content, in: session))
     // The uploader can resume at once: pending writes precede its next bytes in the same file.
     func ended() {
       core.uploadEnded(to: content, in: session)
-      core.publish(content, in: session)
+      core.publish(resources, in: session)
       core.start { core in try? await core.sync(file, of: holders, in: place) }
     }
     let upload = Upload(

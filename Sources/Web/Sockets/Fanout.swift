@@ -16,7 +16,7 @@ package final class Fanout {
       self.includes = { socket, _ in includes(socket) }
     }
 
-    /// Of the subscribers of a numbered ring: those whose viewers meet the condition.
+    /// The subscribers of a numbered ring whose viewers meet the condition.
     package init(viewers includes: @escaping (_ viewer: Int) -> Bool) {
       self.includes = { _, numbering in numbering.map { includes($0.viewer) } ?? false }
     }
