@@ -155,6 +155,16 @@ import Testing
     #expect(try client.isAtEnd())
   }
 
+  @Test func `a body that is announced too large is answered also where its client pauses after the beginning`() throws
+  {
+    let client = try rig.connect()
+    let head = Array("POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 10000000\r\n\r\n".utf8)
+    try client.send(head + [UInt8](repeating: 7, count: 100_000))
+    #expect(try client.answer().status == 413)
+    try client.send([UInt8](repeating: 7, count: 9_900_000))
+    #expect(try client.isAtEnd())
+  }
+
   @Test(arguments: [17, 160])
   func `a body that turns out too large is refused`(pieces: Int) throws {
     let client = try rig.connect()

@@ -56,7 +56,6 @@ function linkOf({ carriedBy, host = carriedBy }, links, before = {}) {
   const link = links.get(own)
   return { host: own, medium: link?.medium, roundTrip: link?.roundTripMilliseconds }
 }
-}
 
 function summed(group) {
   const { people } = group

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Reactor
 
 /// A relay between a client and the library that serves HTTP, where the library cannot have the client's own socket:
@@ -179,14 +180,20 @@ final class Tunnel {
     do throws(SystemError) {
       guard let count = try inner.socket.receive(scratch.room) else { return false }
       if count > 0 { return send(UnsafeRawBufferPointer(rebasing: scratch.room[..<count])) }
-      transport.endSending()
-      let lingers = reader.isWithinRequest
-      finish()
-      if lingers { LingeringClose([], to: transport, admission, on: reactor, scratch) }
+      endSending()
     } catch {
-      finish()
+      // The library has closed its end before it had read all: a local socket is reset then, behind the last bytes.
+      if error.code == ECONNRESET { endSending() } else { finish() }
     }
     return false
+  }
+
+  /// Closes the connection behind the library's last bytes.
+  private func endSending() {
+    transport.endSending()
+    let lingers = reader.isWithinRequest
+    finish()
+    if lingers { LingeringClose([], to: transport, admission, on: reactor, scratch) }
   }
 
   /// Writes to the client and keeps the bytes that it does not take at once; returns whether it took any.
