@@ -18,7 +18,7 @@ class Endurance(Stage):
         self.meet(self.ada, "Ada", self.ben, "Ben")
 
     def test_upload_goes_on_by_itself_where_it_was_after_the_gateway_was_started_anew(self):
-        content = os.urandom(24_000_000)
+        content = os.urandom(80_000_000)
         offsets = []
         self.ada.on("request", lambda request: request.method == "PATCH" and request.url.endswith("/content")
                     and offsets.append(int(request.headers["upload-offset"])))

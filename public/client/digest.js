@@ -1,11 +1,10 @@
 // SHA-256 of content as it goes by: `crypto.subtle` takes whole contents only, and is not there without HTTPS.
 
 import { toBase64 } from './id.js'
+import { partBytesMax } from './upload.js'
 
 /** Blobs are read in pieces of this size, so that a page stays responsive. */
 const pieceBytes = 1024 * 1024
-/** The limit for a part that has a digest of its own: it is in memory as a whole. */
-export const partBytesMax = 16 * 1024 * 1024
 
 const primes = []
 for (let number = 2; primes.length < 64; number += 1) {

@@ -1,10 +1,11 @@
 // Resumable uploads, a piece after the other.
 
-import { partBytesMax } from './digest.js'
 import { isTemporary } from './problem.js'
 import { backoff, pause } from './retry.js'
 
 const pieceBytesMin = 256 * 1024
+/** The limit for a part with a digest of its own: memory has room for two. */
+export const partBytesMax = 16 * 1024 * 1024
 /** In a row. */
 const failuresMaxDefault = 20
 
