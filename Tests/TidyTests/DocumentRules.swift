@@ -76,7 +76,7 @@ enum DocumentRules {
   }
 
   /// The rules between peers, which tests prove with processes on hosts of their own. The other families concern the
-  /// network itself, whole applications and advice; sessions over several media at once are not implemented yet.
+  /// network itself, whole applications and advice; those on several media and on relays have no such tests yet.
   static let labRules = parityRules.filter { rule in
     !["P-NET", "P-APP", "P-HAB"].contains { rule.hasPrefix($0) } && !["P-SES-8", "P-SES-9"].contains(rule)
   }

@@ -4,7 +4,7 @@ internal import Web
 /// The items of lists that mostly have the same: each is kept once, with the set of lists that it is in, and a change
 /// is one, however many lists have it.
 ///
-/// Laws:
+/// Invariants:
 /// - A list's changes are numbered for it alone, without a gap; all changes of all lists have an order, by which items
 ///   have their ordinals and positions here.
 /// - A place has an item for each state in which lists see it, and a list has one of these at most. New places are at

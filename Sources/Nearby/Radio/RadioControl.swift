@@ -3,7 +3,7 @@ internal import Reactor
 
 /// Makes networks without an access point on this machine's Wi-Fi radios, and ends them; on a thread of its own.
 ///
-/// Laws:
+/// Invariants:
 /// - A radio that is connected, or that another program manages, is left alone unless the plan is forced.
 /// - A network lasts as long as the program that made it. One that a killed program has left is known by its name or mark,
 ///   and is ended before the next one on its radio begins.
