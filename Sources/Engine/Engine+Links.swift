@@ -342,6 +342,8 @@ extension Engine {
     case .resourceStop: try handle(try decode(ResourceStop.self, body), from: link)
     case .resourceWant: try handle(try decode(ResourceWant.self, body), from: link)
     case .resourceChunk: try handle(resourceChunk: body, from: link)
+    case .circuitOpen, .circuitAccept, .circuitEnd, .circuitData, .circuitGrant, .heard:
+      throw ProtocolViolation(.protocolViolation, "\(type), for which this host has no feature")
     case .clockRequest: handle(try decode(ClockRequest.self, body), from: link)
     case .clockReply: handle(try decode(ClockReply.self, body), from: link)
     }

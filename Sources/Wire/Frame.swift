@@ -93,6 +93,12 @@ public enum FrameType: UInt8, CaseIterable, Sendable {
   case resourceStop = 0x72
   case resourceWant = 0x73
   case resourceChunk = 0x74
+  case circuitOpen = 0x80
+  case circuitAccept = 0x81
+  case circuitEnd = 0x82
+  case circuitData = 0x83
+  case circuitGrant = 0x84
+  case heard = 0x85
   case clockRequest = 0x90
   case clockReply = 0x91
 

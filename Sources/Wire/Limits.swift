@@ -85,6 +85,13 @@ public enum Limits {
   /// Far past any file, and the sum of two still fits 64 bits.
   public static let flowBytesMax: UInt64 = 1 << 62
 
+  /// The payload of a circuit's frame: it fits an early frame, and a message never waits long behind it.
+  public static let circuitDataBytes = 8_192
+  /// Bytes of a circuit in one direction that a relay holds at most: both directions are less than 64 KiB.
+  public static let circuitWindowBytes = 32_768
+  /// Hosts in one `heard`.
+  public static let heardHostsMax = 64
+
   /// No real certificate chain is longer.
   public static let chainCertificatesMax = 8
   /// Certificates with long lists of names are about half of this.

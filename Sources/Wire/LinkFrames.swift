@@ -27,6 +27,10 @@ public struct Hello: Frame {
     public static let standby = Features(rawValue: 8)
     /// It reads `clockRequest`, and replies.
     public static let clock = Features(rawValue: 16)
+    /// It reads `circuitOpen`, as the far end of a circuit.
+    public static let circuits = Features(rawValue: 32)
+    /// It passes circuits on to other hosts.
+    public static let relay = Features(rawValue: 64)
   }
 
   /// A later version's addition; unknown ones are skipped.

@@ -27,6 +27,9 @@ public struct ServiceType: Part, Comparable, CustomStringConvertible {
   /// The type of the records that hosts have for themselves: no type of peers.
   // `try!`: a constant of letters and one hyphen, shorter than 15, keeps the rules for types.
   public static let hosts = try! ServiceType("vicinity-host")
+  /// The type of the records of hosts that relay to hosts of other media.
+  // `try!`: as above.
+  public static let relays = try! ServiceType("vicinity-relay")
 
   public static func < (a: ServiceType, b: ServiceType) -> Bool { a.text < b.text }
 

@@ -11,7 +11,7 @@ enum Shaper {
   }
 
   static func frame(_ source: inout Source, _ attacker: inout AttackerState) -> [UInt8] {
-    switch source.u8() % 29 {
+    switch source.u8() % 31 {
     case 0: hello(&source, attacker).encoded()
     case 1:
       source.flag
@@ -67,11 +67,26 @@ enum Shaper {
       source.flag
         ? ClockRequest(strand: strand(&source), token: source.u64(), time: UInt64(source.u32())).encoded()
         : ClockReply(token: source.u64(), time: source.u64() >> 4, bound: UInt64(source.u32())).encoded()
+    case 29: circuit(&source)
     default:
       IdentityFrame(
         from: attacker.index(&source), to: attacker.index(&source),
         chain: source.pick([[], [[1]], [[1], [2]]]), signature: source.bytes(max: 32)
       ).encoded()
+    }
+  }
+
+  /// Frames of circuits with few numbers, so that they meet; the hosts are not there.
+  private static func circuit(_ source: inout Source) -> [UInt8] {
+    let circuit = UInt32(source.u8() % 4) + 1
+    let host = HostID(ID128(high: 0, low: UInt64(source.u8() % 4)))
+    return switch source.u8() % 6 {
+    case 0: CircuitOpen(circuit: circuit, to: host).encoded()
+    case 1: CircuitAccept(circuit: circuit).encoded()
+    case 2: CircuitEnd(circuit: circuit, reason: source.pick(Reason.allCases)).encoded()
+    case 3: CircuitGrant(circuit: circuit, bytes: source.u32() % UInt32(Limits.circuitWindowBytes) + 1).encoded()
+    case 4: Heard(isHeard: source.flag, hosts: [host]).encoded()
+    default: framed(FrameType.circuitData.rawValue, [UInt8(circuit)] + source.bytes(max: 255))
     }
   }
 

@@ -68,6 +68,12 @@ private enum WireFuzz {
     case .introduce: try recoded(Introduce.self, body)
     case .gone: try recoded(Gone.self, body)
     case .digest: try recoded(RosterDigest.self, body)
+    case .circuitOpen: try recoded(CircuitOpen.self, body)
+    case .circuitAccept: try recoded(CircuitAccept.self, body)
+    case .circuitEnd: try recoded(CircuitEnd.self, body)
+    case .circuitData: try recodedCircuitData(body)
+    case .circuitGrant: try recoded(CircuitGrant.self, body)
+    case .heard: try recoded(Heard.self, body)
     case .clockRequest: try recoded(ClockRequest.self, body)
     case .clockReply: try recoded(ClockReply.self, body)
     case .compareCommit: try recoded(CompareCommit.self, body)
@@ -126,6 +132,15 @@ private enum WireFuzz {
     let (flow, offset, payload) = (view.flow, view.offset, [UInt8](view.payload))
     return filled(StreamDataView.encodedSize(flow: flow, offset: offset, payloadBytes: payload.count)) {
       StreamDataView.writeHead(flow: flow, offset: offset, payloadBytes: payload.count, into: &$0)
+      $0.put(raw: payload.span.bytes)
+    }
+  }
+
+  private static func recodedCircuitData(_ body: [UInt8]) throws(WireError) -> [UInt8] {
+    let view = try CircuitDataView(decoding: body.span.bytes)
+    let (circuit, payload) = (view.circuit, [UInt8](view.payload))
+    return filled(CircuitDataView.encodedSize(circuit: circuit, payloadBytes: payload.count)) {
+      CircuitDataView.writeHead(circuit: circuit, payloadBytes: payload.count, into: &$0)
       $0.put(raw: payload.span.bytes)
     }
   }

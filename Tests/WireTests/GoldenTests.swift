@@ -73,6 +73,7 @@ import Wire
     for (name, message) in Sample.typedMessages { #expect(message.viewed == Self.byName[name]?.encoded) }
     for (name, datagram) in Sample.typedDatagrams { #expect(datagram.viewed == Self.byName[name]?.encoded) }
     for (name, data) in Sample.streamData { #expect(data.viewed == Self.byName[name]?.encoded) }
+    for (name, data) in Sample.circuitData { #expect(data.viewed == Self.byName[name]?.encoded) }
     for (name, chunk) in Sample.chunks { #expect(chunk.viewed == Self.byName[name]?.encoded) }
   }
 

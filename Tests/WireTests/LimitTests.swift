@@ -101,6 +101,8 @@ struct Limited: Sendable, CustomTestStringConvertible {
     Limited("identity signature", 1_024, in: IdentityFrame.self) { [0, 0, 0] + Raw.bytes($0) },
     Limited("stream name", 255, in: StreamOpen.self) { openHead + Raw.bytes($0) },
     Limited("stream payload", 16_384, in: StreamData.self) { flow + [0] + [UInt8](repeating: 7, count: $0) },
+    Limited("circuit payload", 8_192, in: CircuitData.self) { [1] + [UInt8](repeating: 7, count: $0) },
+    Limited("heard hosts", 64, in: Heard.self) { [1] + Raw.list($0, of: Raw.part(HostID(Sample.id(0xa0)))) },
     Limited("resource name", 255, in: ResourceOffer.self) { offerHead + Raw.bytes($0) + [0, 14, 0, 0] },
     Limited("resource type", 127, in: ResourceOffer.self) { offerHead + [0] + Raw.bytes($0) + [14, 0, 0] },
     Limited("proof", 40, in: ResourceChunk.self) { chunkHead + Raw.list($0, of: Raw.part(Sample.digest)) + [7] },

@@ -14,7 +14,7 @@ struct Sample: Sendable {
   var recoded: @Sendable ([UInt8]) throws(WireError) -> [UInt8]
   /// Whether the last field takes all that is left.
   var isOpen: Bool {
-    [.message, .typedMessage, .datagram, .typedDatagram, .streamData, .resourceChunk].contains(type)
+    [.message, .typedMessage, .datagram, .typedDatagram, .streamData, .resourceChunk, .circuitData].contains(type)
   }
 
   init<F: Frame>(_ name: String, _ frame: F) {
@@ -257,7 +257,7 @@ extension Sample {
     )
   ]
 
-  static let all: [Sample] = link + discovery + invitation + records + trust + streams + resources
+  static let all: [Sample] = link + discovery + invitation + records + trust + streams + resources + circuits
 
   static let link = [
     Sample(
