@@ -195,6 +195,13 @@ import Testing
     #expect(none?.code == .missing)
   }
 
+  @Test func `A control that is dropped while it is connected ends its connection on its own loop`() async throws {
+    let machine = try Machine()
+    let fake = try await FakeSupplicant(machine.bus, radio: machine.radio)
+    for _ in 0..<8 { #expect(await (try machine.control()).radios().error == nil) }
+    await fake.close()
+  }
+
   @Test func `NetworkManager that leaves the radio alone is no obstacle`() async throws {
     try await withRadio { _, fake, control in
       try await fake.manage(false)

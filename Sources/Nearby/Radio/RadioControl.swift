@@ -59,7 +59,12 @@ package actor RadioControl {
     reactor.start()
   }
 
-  deinit { reactor.stop() }
+  /// On the loop, where the connection with the bus ends.
+  isolated deinit {
+    supplicant?.close()
+    supplicant = nil
+    reactor.stop()
+  }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
 
