@@ -11,16 +11,16 @@ passes() {
   fi
 }
 
-uptime_seconds() { cut -d. -f1 /proc/uptime; }
-
 say() { echo "[$(cut -d' ' -f1 /proc/uptime)] $*"; }
 
-# eventually SECONDS COMMAND…: whether the command succeeds within that time; it is tried every 0.1 s.
+# eventually SECONDS COMMAND…: whether the command succeeds within that time. Tries are counted, ten for each second, so that a
+# machine that is slowed down by others has as many of them.
 eventually() {
-  local deadline=$(($(uptime_seconds) + $1))
+  local tries=$(($1 * 10))
   shift
-  while [ "$(uptime_seconds)" -le "$deadline" ]; do
+  while [ "$tries" -gt 0 ]; do
     "$@" >/dev/null 2>&1 && return 0
+    tries=$((tries - 1))
     sleep 0.1
   done
   echo "not within its time: $*"
@@ -53,24 +53,47 @@ radios() {
   eventually 10 test -d "/sys/class/net/wlan$(($1 - 1))"
 }
 
-# discovery HOST INTERFACE: the host's own D-Bus and Avahi.
-discovery() {
-  printf '[server]\nhost-name=%s\nallow-interfaces=%s\nratelimit-interval-usec=1000000\nratelimit-burst=1000\n' "$1" "$2" \
-    >"/tmp/avahi-$1.conf"
-  printf '[publish]\npublish-workstation=no\n[rlimits]\n' >>"/tmp/avahi-$1.conf"
-  on "$1" sh -c 'cat >/tmp/avahi.conf' <"/tmp/avahi-$1.conf"
-  on "$1" dbus-daemon --system --print-pid=3 3>"/tmp/dbus-$1.pid" --nopidfile
-  on "$1" sh -c 'cat >/run/dbus/pid' <"/tmp/dbus-$1.pid"
+# bus HOST: the host's own D-Bus.
+bus() {
+  on "$1" dbus-daemon --system --nopidfile --fork
   eventually 10 on "$1" test -S /run/dbus/system_bus_socket
+}
+
+# discovery HOST INTERFACE: Avahi, on this interface.
+discovery() {
+  printf '[server]\nhost-name=%s\nallow-interfaces=%s\nratelimit-interval-usec=1000000\nratelimit-burst=1000\n' "$1" "$2" |
+    on "$1" sh -c 'cat >/tmp/avahi.conf'
+  printf '[publish]\npublish-workstation=no\n[rlimits]\n' | on "$1" sh -c 'cat >>/tmp/avahi.conf'
   on "$1" sh -c 'avahi-daemon --no-drop-root --no-chroot --no-rlimits -f /tmp/avahi.conf >/tmp/avahi.log 2>&1 &'
   eventually 20 on "$1" test -S /run/avahi-daemon/socket
 }
 
-# silence HOST: ends its D-Bus and its Avahi.
+# silence HOST: ends its Avahi.
 silence() {
-  on "$1" sh -c 'kill "$(cat /run/avahi-daemon/pid)" && kill "$(cat /run/dbus/pid)"'
+  on "$1" sh -c 'kill "$(cat /run/avahi-daemon/pid)"'
   eventually 10 on "$1" sh -c '! test -e /run/avahi-daemon/pid'
-  on "$1" rm -f /run/dbus/system_bus_socket /run/dbus/pid
+}
+
+# radio HOST ARGUMENTS…: makes a network, and returns once it is up. The program's number and words lie in /tmp of the host.
+radio() {
+  local host=$1
+  shift
+  # shellcheck disable=SC2016
+  on "$host" sh -c 'echo $$ >/tmp/radio.pid; exec /share/vicinity radio "$@" --json >/tmp/radio.said 2>/tmp/radio.failed' _ "$@" &
+  eval "RADIO_$host=$!"
+  eventually 60 on "$host" grep -q '"event":"network"' /tmp/radio.said && return 0
+  on "$host" cat /tmp/radio.said /tmp/radio.failed
+  return 1
+}
+
+# said HOST FIELD: a text of what the network is.
+said() { on "$1" sed -n "s/.*\"event\":\"network\".*\"$2\":\"\([^\"]*\)\".*/\1/p" /tmp/radio.said; }
+
+# end HOST SIGNAL: sends the radio's program a signal, and is true where that has ended it.
+end() {
+  on "$1" sh -c "kill -$2 \$(cat /tmp/radio.pid)"
+  eval "wait \$RADIO_$1"
+  [ $? -gt 128 ]
 }
 
 # meet NAME: Bert, on the host B, is found, invited and sent a message and a file by Anna, on the host A.
@@ -82,7 +105,7 @@ meet() {
   on A dd if=/dev/urandom of=/tmp/photo bs=1M count=4 2>/dev/null
   before=$(cut -d' ' -f1 /proc/uptime)
   passes "$1: a peer is found, invited, and takes a message and a file" \
-    on A timeout 90 /share/vicinity send radio Bert --message 'Soup is ready' --file /tmp/photo --keys ephemeral
+    on A timeout 300 /share/vicinity send radio Bert --message 'Soup is ready' --file /tmp/photo --keys ephemeral
   say "$1: from the start of the program to its end since $before"
   wait "$receiver"
   passes "$1: the message is there" on B grep -q 'Soup is ready' "/tmp/$1.said"

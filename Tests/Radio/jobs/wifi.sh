@@ -1,68 +1,59 @@
-# Wi-Fi without an access point: hosts in a mesh (802.11s), then in a group of Wi-Fi Direct, find each other and talk.
+# Wi-Fi without an access point, made by the program: hosts in a mesh (802.11s), then in a group of Wi-Fi Direct, find each other
+# and talk; a device joins the group as plain Wi-Fi, with an address; what a killed program leaves is ended by the next.
 . /share/jobs/kit.sh
 
 radios 2
 host A wlan0
 host B wlan1
+bus A
+bus B
+for each in A B; do on "$each" wpa_supplicant -u -B -f /tmp/wpa.log; done
+
+# An address that the other host reaches.
+local_address() { on "$1" ip -6 -o addr show dev "$2" scope link | sed -n 's/.* inet6 \([^/]*\).*/\1/p'; }
 
 mesh() {
-  for each in "A wlan0 1" "B wlan1 2"; do
-    # shellcheck disable=SC2086
-    set -- $each
-    on "$1" iw dev "$2" set type mp
-    on "$1" ip link set "$2" up
-    on "$1" iw dev "$2" mesh join vicinity freq 2412
-    on "$1" ip addr add "10.2.0.$3/24" dev "$2"
-  done
-  eventually 20 on A ping -c1 -W1 10.2.0.2
+  for each in A B; do radio "$each" mesh join lab || return 1; done
+  eventually 20 on A ping -c1 -W1 "$(local_address B wlan1)%wlan0"
 }
 
-leave_mesh() {
-  for each in "A wlan0" "B wlan1"; do
-    # shellcheck disable=SC2086
-    set -- $each
-    silence "$1"
-    on "$1" iw dev "$2" mesh leave
-    on "$1" ip link set "$2" down
-    on "$1" iw dev "$2" set type managed
-    on "$1" ip addr flush dev "$2"
-  done
+# The program is killed, so that its mesh stays. The next one sees that nobody holds it, and makes a group in its place.
+orphan() {
+  end A KILL || return 1
+  on A /share/vicinity radio list --json || return 1
+  on A /share/vicinity radio list | grep -q 'mesh lab, abandoned'
 }
 
-supplicant() {
-  printf 'ctrl_interface=/run/wpa_supplicant\ndevice_name=%s\ndevice_type=1-0050F204-1\ncountry=US\np2p_no_group_iface=1\n' "$1" |
-    on "$1" sh -c 'cat >/tmp/wpa.conf'
-  on "$1" wpa_supplicant -B -i "$2" -D nl80211 -c /tmp/wpa.conf -f /tmp/wpa.log
-  eventually 10 on "$1" wpa_cli -i "$2" ping
-}
-
-connected() { on "$1" wpa_cli -i "$2" status | grep -q '^wpa_state=COMPLETED'; }
-
-# An autonomous group owner, and a device that joins as plain Wi-Fi, by the name and the password of the group.
+# The interface of the group, which the driver makes beside the radio's or not.
 group() {
-  supplicant A wlan0
-  supplicant B wlan1
-  on A wpa_cli -i wlan0 p2p_group_add freq=2412 >/dev/null
-  eventually 15 connected A wlan0 || return 1
-  ssid=$(on A wpa_cli -i wlan0 status | sed -n 's/^ssid=//p')
-  password=$(on A wpa_cli -i wlan0 p2p_get_passphrase)
-  network=$(on B wpa_cli -i wlan1 add_network)
-  on B wpa_cli -i wlan1 set_network "$network" ssid "\"$ssid\"" >/dev/null
-  on B wpa_cli -i wlan1 set_network "$network" psk "\"$password\"" >/dev/null
-  on B wpa_cli -i wlan1 select_network "$network" >/dev/null
-  eventually 30 connected B wlan1 || return 1
-  on A ip addr add 10.3.0.1/24 dev wlan0
-  on B ip addr add 10.3.0.2/24 dev wlan1
-  eventually 20 on A ping -c1 -W1 10.3.0.2
+  radio A p2p start --frequency 2437 || return 1
+  GROUP=$(said A interface)
+  [ "$(said A addressing)" = dhcp ]
+}
+
+# As a phone does: by the name and the password that are in the code, and then by DHCP.
+join() {
+  printf 'ctrl_interface=/run/wpa\nnetwork={\nssid="%s"\npsk="%s"\n}\n' "$(said A name)" "$(said A password)" |
+    on B sh -c 'cat >/tmp/wpa.conf'
+  on B wpa_supplicant -B -i wlan1 -D nl80211 -c /tmp/wpa.conf -f /tmp/wpa-join.log
+  eventually 30 on B sh -c "wpa_cli -p /run/wpa -i wlan1 status | grep -q '^wpa_state=COMPLETED'" || return 1
+  printf '#!/bin/sh\n[ "$1" = bound ] && ip addr add "$ip/$mask" dev "$interface"\nexit 0\n' | on B sh -c 'cat >/tmp/bound && chmod +x /tmp/bound'
+  on B /bin/busybox udhcpc -i wlan1 -n -q -s /tmp/bound || return 1
+  eventually 20 on B ping -c1 -W1 192.168.49.1
 }
 
 passes "mesh: both hosts are in it" mesh
 discovery A wlan0
 discovery B wlan1
 meet mesh
-leave_mesh
-passes "group: a device joins it as plain Wi-Fi" group
-discovery A wlan0
+for each in A B; do silence "$each"; done
+passes "mesh: a host leaves it" end B TERM
+passes "mesh: what a killed program has left is seen" orphan
+passes "group: it takes the place of what was left" group
+passes "group: a device joins it as plain Wi-Fi, and gets an address" join
+discovery A "$GROUP"
 discovery B wlan1
 meet group
+passes "group: it ends" end A TERM
+passes "group: nothing of it stays" on A sh -c '! ip link show | grep -q p2p- && ! ip addr | grep -q 192.168.49'
 finish
