@@ -30,6 +30,7 @@ let package = Package(
     .library(name: "Simulator", targets: ["Simulator"]),
     .executable(name: "simulate", targets: ["simulate"]),
     .executable(name: "vicinity", targets: ["vicinity"]),
+    .executable(name: "vicinity-bluetooth", targets: ["vicinity-bluetooth"]),
   ],
   targets: [
     .target(name: "Wire", swiftSettings: engine),
@@ -39,6 +40,7 @@ let package = Package(
     .target(name: "CReceive"),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
+    .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
     .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -49,8 +51,10 @@ let package = Package(
     .target(name: "DBus", dependencies: ["CDBus", "Reactor"], swiftSettings: house),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "Store", dependencies: ["CSQLite", "Reactor"], swiftSettings: house),
+    .target(name: "BluetoothProtocol", dependencies: ["Wire"], swiftSettings: house),
     .target(
-      name: "Media", dependencies: ["CAvahi", "CHash", "COpenSSL", "Engine", "Reactor", "Wire"], swiftSettings: house),
+      name: "Media", dependencies: ["BluetoothProtocol", "CAvahi", "CHash", "COpenSSL", "Engine", "Reactor", "Wire"],
+      swiftSettings: house),
     .target(
       name: "Nearby", dependencies: ["DBus", "Engine", "Media", "Notation", "Reactor", "Store", "Wire"],
       swiftSettings: library),
@@ -64,13 +68,17 @@ let package = Package(
       swiftSettings: library),
     .executableTarget(
       name: "vicinity", dependencies: ["Gateway", "Nearby", "Notation"], swiftSettings: house),
+    .executableTarget(
+      name: "vicinity-bluetooth", dependencies: ["BluetoothProtocol", "CBluetooth", "DBus", "Reactor", "Wire"],
+      swiftSettings: house),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: house),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: house),
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: house),
     .testTarget(name: "DBusTests", dependencies: ["DBus", "Reactor", "TestKit"], swiftSettings: house),
     .testTarget(
-      name: "MediaTests", dependencies: ["CHash", "COpenSSL", "Engine", "Media", "Reactor", "Wire"],
+      name: "MediaTests",
+      dependencies: ["BluetoothProtocol", "CHash", "COpenSSL", "Engine", "Media", "Reactor", "Wire"],
       swiftSettings: house),
     .testTarget(
       name: "WebTests", dependencies: ["COpenSSL", "CWebSockets", "Engine", "Media", "Reactor", "Web", "Wire"],

@@ -59,12 +59,12 @@ extension Descriptor {
 
   /// Limits the bytes in the kernel that are not on the wire: beyond them the socket takes no more, and it is writable
   /// again under half of them. Later bytes then never wait behind a whole send buffer. Of a local socket they are all
-  /// that the other end has not read.
+  /// that the other end has not read, and of a Bluetooth one all that the adapter has not taken.
   public func limitUnsent(to bytesMax: Int) throws(SystemError) {
     do throws(SystemError) {
       try set(CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, "TCP_NOTSENT_LOWAT", to: CInt(bytesMax))
     } catch {
-      if error.code != EOPNOTSUPP { throw error }
+      guard error.code == EOPNOTSUPP || error.code == ENOPROTOOPT else { throw error }
       try set(SOL_SOCKET, SO_SNDBUF, "SO_SNDBUF", to: CInt(bytesMax))
     }
   }

@@ -4,8 +4,8 @@ enum ArrowRules {
   /// system modules, whose names are a C and a capital, are below all of them.
   static let layers: [Set<String>] = [
     ["Notation", "Reactor", "Wire"],
-    ["DBus", "Engine"],
-    ["Media", "Simulator", "Store"],
+    ["BluetoothProtocol", "DBus", "Engine"],
+    ["Media", "Simulator", "Store", "vicinity-bluetooth"],
     ["Nearby", "Web", "simulate"],
     ["MultipeerConnectivity"],
     ["Gateway"],

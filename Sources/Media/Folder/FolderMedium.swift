@@ -9,6 +9,7 @@ internal import Wire
 final class FolderMedium: Medium {
   /// The beginning of each address.
   static let scheme = "folder:"
+  private static let dialTimeMax: Duration = .seconds(10)
 
   let id: MediumID
   private let reactor: Reactor
@@ -28,7 +29,7 @@ final class FolderMedium: Medium {
   private var shown: [FolderName: [FolderRecord.Entry: SeenID]] = [:]
   private var names: [SeenID: FolderName] = [:]
   private var lastID: UInt64 = 0
-  private var dials: [UInt64: FolderDial] = [:]
+  private var dials: [UInt64: PlaceDial<UInt32>] = [:]
   private var lastTicket: UInt64 = 0
 
   init(
@@ -210,13 +211,13 @@ final class FolderMedium: Medium {
   func dial(
     _ host: HostID, at addresses: [Address], for owner: any SecureLinkOwner, failed: @escaping () -> Void
   ) -> any MediumDial {
-    FolderDial(
-      of: host, at: addresses.compactMap(Self.nonce(of:)), context, on: reactor, owner: owner,
+    PlaceDial(
+      of: host, at: addresses.compactMap(Self.nonce(of:)), within: Self.dialTimeMax, context, on: reactor, owner: owner,
       connect: { [weak self] dial, nonce in self?.connect(FolderName(host, nonce: nonce), for: dial) },
-      nonce: Self.nonce(of:), failed: failed)
+      place: Self.nonce(of:), failed: failed)
   }
 
-  private func connect(_ name: FolderName, for dial: FolderDial) {
+  private func connect(_ name: FolderName, for dial: PlaceDial<UInt32>) {
     lastTicket += 1
     dials[lastTicket] = dial
     thread?.connect(to: name, ticket: lastTicket)

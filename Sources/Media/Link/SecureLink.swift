@@ -13,7 +13,7 @@ public protocol SecureLinkOwner: AnyObject {
   func received(upTo bytesMax: Int, from link: SecureLink, read: (inout OutputRawSpan) -> Void)
 
   /// The link can take bytes. Called after `wantsToSend()`, again and again until nothing is appended; the room is 66
-  /// KiB.
+  /// KiB, unless the link's limits say less.
   func fill(_ output: inout OutputRawSpan, for link: SecureLink)
 
   /// The link is over. Called exactly once, and nothing after it.
@@ -31,14 +31,16 @@ public final class SecureLink: @unchecked Sendable {
     public var handshakeTime: Duration = .seconds(10)
     /// How long `close()` waits for its last bytes to be taken.
     public var closingTime: Duration = .seconds(2)
+    /// Unsent bytes in the kernel. With one batch here too, a new frame has 130 KiB before it, a tenth of a second at 10
+    /// Mbit/s.
+    public var unsentBytesMax = 64 << 10
+    /// The room of the owner's `fill`, which goes out in one piece.
+    public var batchBytesMax = TLSStream.batchBytesMax
     public init() {}
   }
 
   /// Bytes that one link may move in one turn before the others have theirs.
   private static let bytesPerTurnMax = 256 << 10
-  /// Limit of unsent bytes in the kernel. With one batch here too, a new frame has 130 KiB before it, a tenth of a
-  /// second at 10 Mbit/s.
-  private static let unsentBytesMax = 64 << 10
   /// The room is twice the last read: a quiet link makes its owner hold little.
   private static let roomRange = 4 << 10...TLSStream.batchBytesMax
 
@@ -85,9 +87,9 @@ public final class SecureLink: @unchecked Sendable {
   /// Takes a socket that is connected already, by a medium of whatever kind.
   static func connect(
     over socket: consuming Descriptor, _ context: LinkContext, resuming host: HostID, on reactor: Reactor,
-    owner: any SecureLinkOwner
+    limits: Limits = Limits(), owner: any SecureLinkOwner
   ) throws(SystemError) -> SecureLink {
-    try SecureLink(.client, socket, nil, context, host, on: reactor, limits: Limits(), owner: owner)
+    try SecureLink(.client, socket, nil, context, host, on: reactor, limits: limits, owner: owner)
   }
 
   public static func accept(
@@ -109,7 +111,7 @@ public final class SecureLink: @unchecked Sendable {
     self.owner = owner
     state = role == .client ? .connecting : .shakingHands
     interest = role == .client ? .writable : .readable
-    try socket.limitUnsent(to: Self.unsentBytesMax)
+    try socket.limitUnsent(to: limits.unsentBytesMax)
     let tls = TLSStream(role, context, resuming: host, on: socket)
     registration = try reactor.register(tls.socket, for: interest) { [self] readiness in
       if readiness != .writable { mayRead = true }
@@ -270,7 +272,7 @@ public final class SecureLink: @unchecked Sendable {
   /// Lets the owner fill a batch, and TLS seal it.
   private func seal() -> (TLSStream.Step, bytes: Int) {
     withUnsafeTemporaryAllocation(
-      byteCount: TLSStream.batchBytesMax, alignment: TLSStream.batchAlignment
+      byteCount: limits.batchBytesMax, alignment: TLSStream.batchAlignment
     ) { memory in
       var out = OutputRawSpan(buffer: memory, initializedCount: 0)
       owner?.fill(&out, for: self)

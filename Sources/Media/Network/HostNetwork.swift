@@ -1,3 +1,4 @@
+internal import BluetoothProtocol
 public import Engine
 public import Reactor
 public import Wire
@@ -44,12 +45,15 @@ public final class HostNetwork {
     case lan(LAN.Options)
     /// The path of a shared folder.
     case folder(String)
+    /// One Bluetooth adapter, by its name in the kernel, or all.
+    case bluetooth(adapter: String?)
 
     /// The parameters of its kind, for the engine.
     public var profile: MediumProfile {
       switch self {
       case .lan: .lan
       case .folder: .folder
+      case .bluetooth: .bluetooth
       }
     }
   }
@@ -116,6 +120,11 @@ public final class HostNetwork {
     case .folder(let path):
       // On one machine, and without losses: better than any network.
       media.insert(try FolderMedium(path, as: id, host: host, context, on: reactor, owner: self), at: 0)
+    case .bluetooth(let adapter):
+      media.append(
+        BluetoothMedium(adapter, as: id, host: host, context, on: reactor, owner: self) {
+          [reactor] () throws(Trouble) in try BluetoothProgram().connect(on: reactor)
+        })
     }
   }
 
@@ -126,6 +135,9 @@ public final class HostNetwork {
 
   /// Throws where no host could meet others in the shared folder.
   public static func expectUsable(folder path: String) throws(Trouble) { try FolderMedium.check(path) }
+
+  /// Whether an adapter may have this name.
+  public static func isBluetoothAdapter(_ name: String) -> Bool { !name.isEmpty && BluetoothCommand.isAdapter(name) }
 
   public var linkCount: Int { links.count }
 

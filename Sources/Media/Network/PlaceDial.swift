@@ -1,47 +1,49 @@
 internal import Reactor
 internal import Wire
 
-/// One dial of a host at its places in a folder, one after another.
+/// One dial of a host at its places on a medium that connects sockets elsewhere, on another thread or in another process; one place
+/// after another.
 ///
 /// Invariant: as for a `Dialer`, the owner gets `opened` of one link that is open to the expected host, or `failed` is
 /// called, and neither after `cancel`.
-final class FolderDial: MediumDial, SecureLinkOwner {
-  /// For the whole dial.
-  private static let timeMax: Duration = .seconds(10)
-  /// A host has one place; more are of starts that have ended, or of strangers.
-  private static let placesMax = 8
+final class PlaceDial<Place: Hashable>: MediumDial, SecureLinkOwner {
+  /// A host has few places; more are of starts that have ended, or of strangers.
+  private static var placesMax: Int { 8 }
 
   private let reactor: Reactor
   private let context: LinkContext
   private let expected: HostID
-  private let connect: (FolderDial, UInt32) -> Void
-  private let nonce: (Address) -> UInt32?
+  private let limits: SecureLink.Limits
+  private let connect: (PlaceDial, Place) -> Void
+  private let place: (Address) -> Place?
   private let failed: () -> Void
   private var owner: (any SecureLinkOwner)?
-  private var waiting: ArraySlice<UInt32>
-  private var tried: Set<UInt32> = []
+  private var waiting: ArraySlice<Place>
+  private var tried: Set<Place> = []
   private var isConnecting = false
   private var link: SecureLink?
   private var deadline: Timer?
 
+  /// The time is for the whole dial. `connect` is answered by `connected`.
   init(
-    of host: HostID, at places: [UInt32], _ context: LinkContext, on reactor: Reactor, owner: any SecureLinkOwner,
-    connect: @escaping (FolderDial, UInt32) -> Void, nonce: @escaping (Address) -> UInt32?,
-    failed: @escaping () -> Void
+    of host: HostID, at places: [Place], within time: Duration, _ context: LinkContext,
+    limits: SecureLink.Limits = SecureLink.Limits(), on reactor: Reactor, owner: any SecureLinkOwner,
+    connect: @escaping (PlaceDial, Place) -> Void, place: @escaping (Address) -> Place?, failed: @escaping () -> Void
   ) {
     self.reactor = reactor
     self.context = context
+    self.limits = limits
     expected = host
     self.owner = owner
     self.connect = connect
-    self.nonce = nonce
+    self.place = place
     self.failed = failed
     waiting = places[...]
-    deadline = reactor.schedule(after: Self.timeMax) { [self] in fail() }
+    deadline = reactor.schedule(after: time) { [self] in fail() }
     reactor.soon { [self] in startNext() }
   }
 
-  func join(_ addresses: [Address]) { waiting += addresses.compactMap(nonce) }
+  func join(_ addresses: [Address]) { waiting += addresses.compactMap(place) }
 
   func cancel() { end()?.close() }
 
@@ -60,7 +62,8 @@ final class FolderDial: MediumDial, SecureLinkOwner {
     guard owner != nil else { return }
     if let socket {
       do throws(SystemError) {
-        link = try .connect(over: socket, context, resuming: expected, on: reactor, owner: self)
+        link = try .connect(
+          over: socket, context, resuming: expected, on: reactor, limits: limits, owner: self)
         return
       } catch {}
     }

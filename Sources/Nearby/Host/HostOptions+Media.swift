@@ -30,6 +30,7 @@ extension HostOptions {
             throw NearbyError(.unavailable, error.sentence)
           }
           options.append(.folder(path))
+        case .bluetooth(let adapter): options.append(.bluetooth(adapter: adapter))
         }
       }
       return options

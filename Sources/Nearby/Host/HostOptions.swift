@@ -1,3 +1,5 @@
+internal import Media
+
 /// How a host starts; the defaults suit a program on a LAN.
 public struct HostOptions: Sendable {
   /// The storage of its identity.
@@ -60,12 +62,20 @@ public enum HostMedium: Hashable, Sendable {
   /// A folder that programs of this machine share, in one or more containers or of several users. Whoever may write to
   /// it takes part: the user alone, or its group too. A folder that everybody may write to is refused.
   case folder(String)
+  /// Bluetooth (RFCOMM), by one adapter with its name in the kernel, such as `hci0`, or by all. The program
+  /// `vicinity-bluetooth` does it.
+  case bluetooth(adapter: String? = nil)
 
-  /// Reads `lan` or `folder:PATH`.
+  /// Reads `lan`, `folder:PATH`, `bluetooth` or `bluetooth:ADAPTER`.
   public init?(_ text: String) {
     let folder = text.hasPrefix(Self.folderHead) ? text.dropFirst(Self.folderHead.count) : ""
+    let adapter = text.hasPrefix(Self.bluetoothHead) ? text.dropFirst(Self.bluetoothHead.count) : ""
     if text == "lan" {
       self = .lan
+    } else if text == "bluetooth" {
+      self = .bluetooth()
+    } else if HostNetwork.isBluetoothAdapter(String(adapter)) {
+      self = .bluetooth(adapter: String(adapter))
     } else if !folder.isEmpty, !folder.utf8.contains(0) {
       self = .folder(String(folder))
     } else {
@@ -74,6 +84,7 @@ public enum HostMedium: Hashable, Sendable {
   }
 
   private static let folderHead = "folder:"
+  private static let bluetoothHead = "bluetooth:"
 }
 
 public enum DiscoveryMethod: Hashable, Sendable {

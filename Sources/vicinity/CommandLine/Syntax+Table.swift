@@ -332,7 +332,7 @@ extension Syntax {
         isInEnvironment: true),
       .init(
         name: "medium", value: .medium,
-        summary: "how hosts meet: on the local network, or in a folder that programs of this machine share (lan)",
+        summary: "how hosts meet: on the local network, in a folder that programs here share, by Bluetooth (lan)",
         group: .host, isRepeatable: true, isInEnvironment: true),
       .init(
         name: "discovery", value: .choice(["avahi", "static", "none"]),

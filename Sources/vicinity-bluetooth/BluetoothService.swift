@@ -1,0 +1,164 @@
+internal import BluetoothProtocol
+internal import Glibc
+internal import Reactor
+internal import Wire
+
+/// The work for one host: keeps its record and its listening socket, and does what it commands.
+///
+/// Everything has a deadline and a limit: the host may be as hostile as any device.
+final class BluetoothService: @unchecked Sendable {
+  // `@unchecked`: it is touched on its reactor's thread alone, which is the main one.
+
+  private static let searchesMax = 4
+  private static let connectsMax = 16
+  /// The interval of looks at the adapters without D-Bus, and with it.
+  private static let unfollowedInterval: Duration = .seconds(3)
+  private static let followedInterval: Duration = .seconds(60)
+  /// Changes come together.
+  private static let settlingTime: Duration = .milliseconds(100)
+  private static let acceptsPerTurnMax = 8
+
+  private let reactor: Reactor
+  private let host: HostConnection
+  private let inquirer: Inquirer
+  private var id: HostID?
+  private var adapterName: String?
+  private var adapters: [Adapter] = []
+  private var state: BluetoothState?
+  private var look: Timer?
+  private var listener: Descriptor?
+  private var accepting: Registration?
+  private var keeper: RecordKeeper?
+  private var isInquiring = false
+  private var searches: [BluetoothAddress: HostSearch] = [:]
+  private var connects: [UInt64: HostConnect] = [:]
+
+  init(reporting host: HostConnection, on reactor: Reactor) throws(SystemError) {
+    self.host = host
+    self.reactor = reactor
+    inquirer = try Inquirer(reportingOn: reactor)
+  }
+
+  func handle(_ command: BluetoothCommand) {
+    switch command {
+    case .serve(let id, let adapter):
+      guard self.id == nil else { break }
+      self.id = id
+      adapterName = adapter
+      update()
+    case .inquire(let units): inquire(units)
+    case .search(let device): search(device)
+    case .connect(let ticket, let device, let id): connect(ticket, to: device, of: id)
+    case .cancel(let ticket): connects.removeValue(forKey: ticket)?.cancel()
+    }
+  }
+
+  // MARK: Adapters
+
+  private var usable: [Adapter] { adapters.filter(\.isUp) }
+
+  /// The address of this end: of the adapter that was named, else whichever the kernel takes.
+  private var ownAddress: BluetoothAddress? { adapterName == nil ? .any : adapters.first?.address }
+
+  private func updateSoon() {
+    if let look { reactor.cancel(look) }
+    look = reactor.schedule(after: Self.settlingTime) { [unowned self] in update() }
+  }
+
+  /// Looks at the adapters, and reports what has changed.
+  private func update() {
+    if let look { reactor.cancel(look) }
+    look = reactor.schedule(after: keeper?.followsAdapters == true ? Self.followedInterval : Self.unfollowedInterval) {
+      [unowned self] in
+      update()
+    }
+    adapters = Adapter.all(named: adapterName)
+    listen()
+    let addresses = usable.prefix(BluetoothState.adaptersMax).map(\.address)
+    let now = BluetoothState(addresses: Array(addresses), fault: fault)
+    if now == state { return }
+    state = now
+    host.send(.state(now))
+  }
+
+  private var fault: BluetoothState.Fault? {
+    guard Descriptor.canBeBluetooth else { return .noSockets }
+    guard !adapters.isEmpty else { return .noAdapter }
+    guard !usable.isEmpty else { return adapters.contains(where: \.isBlocked) ? .isBlocked : .isDown }
+    guard keeper?.isRegistered == true else { return .isNotAnnounced }
+    return usable.contains(where: \.isDiscoverable) ? nil : .isNotDiscoverable
+  }
+
+  // MARK: Connections that come in
+
+  /// Begins to listen, once there is something to listen at. The socket outlives its adapter.
+  private func listen() {
+    guard listener == nil, let id, let ownAddress else { return }
+    do throws(SystemError) {
+      let socket = try Descriptor.listeningForRFCOMM(at: ownAddress)
+      let channel = try socket.channel()
+      accepting = try reactor.register(socket, for: .readable) { [unowned self] _ in accept() }
+      listener = consume socket
+      keeper = RecordKeeper(HostRecord(id, channel: channel), inquirer, on: reactor) { [unowned self] in updateSoon() }
+    } catch {
+      // The next look tries again; until then the host is not announced.
+    }
+  }
+
+  private func accept() {
+    for _ in 0..<Self.acceptsPerTurnMax {
+      do throws(SystemError) {
+        guard let socket = try listener?.acceptLocal() else { return }
+        // One that has gone again has no address.
+        if let device = try? socket.device() { host.send(.accepted(device), passing: socket.number) }
+      } catch {
+        // One that has gone again. Anything else would come at once again, so it waits.
+        if error.code == ECONNABORTED { continue }
+        return pauseAccepting()
+      }
+    }
+  }
+
+  private func pauseAccepting() {
+    guard let accepting else { return }
+    reactor.update(accepting, to: [])
+    reactor.schedule(after: .seconds(1)) { [unowned self] in reactor.update(accepting, to: .readable) }
+  }
+
+  // MARK: Commands
+
+  private func inquire(_ units: UInt8) {
+    guard !isInquiring, !usable.isEmpty else { return host.send(.inquired(succeeded: false)) }
+    isInquiring = true
+    inquirer.inquire(on: usable.map(\.number), units: units) { [weak self] devices in
+      guard let self else { return }
+      isInquiring = false
+      for device in devices ?? [] { host.send(.seen(device.address, deviceClass: device.deviceClass)) }
+      host.send(.inquired(succeeded: devices != nil))
+    }
+  }
+
+  private func search(_ device: BluetoothAddress) {
+    guard searches[device] == nil, searches.count < Self.searchesMax, let ownAddress else {
+      return host.send(.searched(device, nil))
+    }
+    searches[device] = HostSearch(of: device, from: ownAddress, on: reactor) { [unowned self] records in
+      searches[device] = nil
+      host.send(.searched(device, records?.map(\.host)))
+    }
+  }
+
+  private func connect(_ ticket: UInt64, to device: BluetoothAddress, of id: HostID) {
+    guard connects[ticket] == nil, connects.count < Self.connectsMax, let ownAddress else {
+      return host.send(.failed(ticket: ticket, code: EBUSY))
+    }
+    connects[ticket] = HostConnect(to: device, of: id, from: ownAddress, on: reactor) { [unowned self] socket, code in
+      connects[ticket] = nil
+      if let socket {
+        host.send(.connected(ticket: ticket), passing: socket)
+      } else {
+        host.send(.failed(ticket: ticket, code: code))
+      }
+    }
+  }
+}

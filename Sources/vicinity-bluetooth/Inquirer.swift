@@ -1,0 +1,70 @@
+internal import BluetoothProtocol
+internal import CBluetooth
+internal import Glibc
+internal import Reactor
+
+/// A thread for calls that wait for the kernel or for bluetoothd, one after another: inquiries, and the registration of a
+/// record at bluetoothd's own socket.
+final class Inquirer: @unchecked Sendable {
+  // `@unchecked`: `local` is touched on this thread alone, and its loop may be asked from anywhere.
+
+  struct Device: Sendable {
+    let address: BluetoothAddress
+    let deviceClass: UInt32
+  }
+
+  private static let devicesMax: CInt = 64
+
+  private let reactor: Reactor
+  private let owner: Reactor
+  private var local: UnsafeMutablePointer<sdp_session_t>?
+
+  /// Reports on the owner's loop.
+  init(reportingOn owner: Reactor) throws(SystemError) {
+    self.owner = owner
+    reactor = try Reactor()
+    reactor.start()
+  }
+
+  /// Inquires on each adapter in turn. Nil where none could.
+  func inquire(on adapters: [CInt], units: UInt8, done: @escaping @Sendable ([Device]?) -> Void) {
+    reactor.post { [owner] in
+      var found: [Device]?
+      for adapter in adapters {
+        guard let devices = Self.inquire(on: adapter, CInt(units)) else { continue }
+        found = (found ?? []) + devices
+      }
+      owner.post { [found] in done(found) }
+    }
+  }
+
+  private static func inquire(on adapter: CInt, _ units: CInt) -> [Device]? {
+    var list: UnsafeMutablePointer<inquiry_info>?
+    let count = hci_inquiry(adapter, units, devicesMax, nil, &list, CLong(IREQ_CACHE_FLUSH))
+    defer { free(list) }
+    guard count >= 0, let list else { return nil }
+    return UnsafeBufferPointer(start: list, count: Int(count)).map { info in
+      let (low, middle, high) = (UInt32(info.dev_class.0), UInt32(info.dev_class.1), UInt32(info.dev_class.2))
+      return Device(address: BluetoothAddress(info.bdaddr), deviceClass: low | middle << 8 | high << 16)
+    }
+  }
+
+  /// Registers the record for as long as this lives, at the socket that bluetoothd has with `--compat`.
+  func register(_ record: HostRecord, done: @escaping @Sendable (Bool) -> Void) {
+    reactor.post { [self, owner] in
+      let succeeded = registerHere(record)
+      owner.post { done(succeeded) }
+    }
+  }
+
+  private func registerHere(_ host: HostRecord) -> Bool {
+    if let local { sdp_close(local) }
+    var any = bdaddr_t()
+    var here = BluetoothAddress(0xFFFF_FF00_0000).bdaddr
+    local = sdp_connect(&any, &here, UInt32(SDP_RETRY_IF_BUSY))
+    guard let local, let record = sdp_record_alloc() else { return false }
+    host.fill(record)
+    // The session's end takes the record with it.
+    return sdp_record_register(local, record, 0) == 0
+  }
+}

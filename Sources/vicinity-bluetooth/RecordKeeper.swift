@@ -1,0 +1,106 @@
+internal import CBluetooth
+internal import DBus
+internal import Glibc
+internal import Reactor
+internal import Wire
+
+/// Keeps the host's record in the device's database: by bluetoothd's `ProfileManager1` on D-Bus, which stock systems have,
+/// else by its socket. Where bluetoothd starts anew, the record is registered again.
+final class RecordKeeper: @unchecked Sendable {
+  // `@unchecked`: it is touched on its reactor's thread alone, which is the main one.
+
+  private static let service = "org.bluez"
+  private static let object = "/vicinity/host"
+  /// The interval of tries without D-Bus, or where bluetoothd has refused.
+  private static let pause: Duration = .seconds(5)
+
+  private let reactor: Reactor
+  private let record: HostRecord
+  private let inquirer: Inquirer
+  /// Something may have changed: the record, or an adapter of which bluetoothd reports.
+  private let changed: () -> Void
+  private var bus: BusConnection?
+  private var retry: Timer?
+  private(set) var isRegistered = false
+
+  init(_ record: HostRecord, _ inquirer: Inquirer, on reactor: Reactor, changed: @escaping () -> Void) {
+    self.reactor = reactor
+    self.record = record
+    self.inquirer = inquirer
+    self.changed = changed
+    connect()
+  }
+
+  /// Whether changes of adapters are reported.
+  var followsAdapters: Bool { bus != nil }
+
+  private func connect() {
+    do throws(BusError) {
+      let bus = try BusConnection(on: reactor)
+      bus.onEnd = { [unowned self] _ in
+        self.bus = nil
+        set(false)
+        retryLater()
+      }
+      bus.export(Self.object) { $0.reply() }
+      bus.follow(Self.service) { [unowned self] in handle($0) }
+      self.bus = bus
+    } catch {
+      registerLocally()
+    }
+  }
+
+  private func handle(_ event: BusServiceEvent) {
+    switch event {
+    case .started: registerOnBus()
+    case .stopped, .failed:
+      set(false)
+      registerLocally()
+    case .signal: changed()
+    }
+  }
+
+  private func registerOnBus() {
+    let options: [String: BusValue] = [
+      "ServiceRecord": .string(record.xml), "Role": .string("server"), "RequireAuthentication": .boolean(false),
+      "RequireAuthorization": .boolean(false), "AutoConnect": .boolean(false),
+    ]
+    // Each host has a class of its own on the bus, since bluetoothd may refuse one that it has.
+    let id = [record.host.raw.high, record.host.raw.low].flatMap { word in
+      stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
+    }
+    bus?.call(
+      Self.service, "/org/bluez", "org.bluez.ProfileManager1", "RegisterProfile",
+      [.objectPath(Self.object), .string(HostRecord.text(id)), .properties(options)]
+    ) { [weak self] answer in
+      switch answer {
+      case .success: self?.set(true)
+      case .failure: self?.registerLocally()
+      }
+    }
+  }
+
+  private func registerLocally() {
+    inquirer.register(record) { [weak self] succeeded in
+      guard let self else { return }
+      set(succeeded)
+      if !succeeded { retryLater() }
+    }
+  }
+
+  private func retryLater() {
+    guard retry == nil else { return }
+    retry = reactor.schedule(after: Self.pause) { [weak self] in
+      guard let self else { return }
+      retry = nil
+      if isRegistered { return }
+      guard let bus else { return connect() }
+      if bus.owner(of: Self.service) != nil { registerOnBus() } else { registerLocally() }
+    }
+  }
+
+  private func set(_ isRegistered: Bool) {
+    self.isRegistered = isRegistered
+    changed()
+  }
+}

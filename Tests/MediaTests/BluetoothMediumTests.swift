@@ -1,0 +1,335 @@
+import BluetoothProtocol
+import Engine
+import Glibc
+import Reactor
+import Testing
+import Wire
+
+@testable import Media
+
+/// The medium with a process that is played by the test, over a pair of sockets.
+@Suite struct BluetoothMediumTests {
+  private static let type = try! ServiceType("radio-test")  // A legal one.
+  private static let laptopClass: UInt32 = 0x10_0104
+
+  /// The processes of one host: each plays the same part, until it is killed.
+  private final class Processes {
+    let reactor: Reactor
+    let address: BluetoothAddress
+    private(set) var count = 0
+    private(set) var commands: [BluetoothCommand] = []
+    var isMissing = false
+    /// The answer to a command.
+    var act: (Processes, BluetoothCommand) -> Void = { _, _ in }
+    private var socket: Descriptor?
+    private var registration: Registration?
+
+    init(_ address: BluetoothAddress, on reactor: Reactor) {
+      self.address = address
+      self.reactor = reactor
+    }
+
+    func connect() throws(Trouble) -> Descriptor {
+      if isMissing { throw Trouble(cause: "There is none.", cure: "Make one.") }
+      kill()
+      do {
+        let pair = try Descriptor.packetPair()
+        let theirs = try pair.theirs.duplicate()
+        registration = try reactor.register(theirs, for: .readable) { [unowned self] _ in receive() }
+        socket = consume theirs
+        count += 1
+        return try pair.ours.duplicate()
+      } catch {
+        Issue.record(error)
+        throw Trouble(cause: "\(error)", cure: "")
+      }
+    }
+
+    func kill() {
+      if let registration { reactor.deregister(registration) }
+      registration = nil
+      socket = nil
+    }
+
+    func send(_ report: BluetoothReport, passing descriptor: CInt? = nil) { send(report.bytes, passing: descriptor) }
+
+    func send(_ bytes: [UInt8], passing descriptor: CInt? = nil) { try? socket?.sendPacket(bytes, passing: descriptor) }
+
+    private func receive() {
+      while let packet = try? socket?.receivePacket(bytesMax: BluetoothCommand.bytesMax) {
+        guard let command = BluetoothCommand(packet.bytes) else { return kill() }
+        commands.append(command)
+        if case .serve = command { send(.state(BluetoothState(addresses: [address]))) }
+        act(self, command)
+      }
+    }
+  }
+
+  /// The host of a medium.
+  private final class Owner: MediumOwner {
+    enum Event: Equatable {
+      case seen(SeenID, HostID, [Address])
+      case gone(SeenID)
+      case trouble(Trouble?)
+      case addresses
+    }
+
+    private(set) var events: [Event] = []
+    var happened: () -> Void = {}
+    let incoming = Recorder()
+
+    private func note(_ event: Event) {
+      events.append(event)
+      happened()
+    }
+
+    func seen(_ id: SeenID, _ announcement: Announcement, as type: ServiceType, at addresses: [Address], by: any Medium)
+    {
+      note(.seen(id, announcement.host, addresses))
+    }
+    func gone(_ id: SeenID, by medium: any Medium) { note(.gone(id)) }
+    func answered(_ id: SeenID, by medium: any Medium) {}
+    func suspectsTwin(at address: Address, by medium: any Medium) {}
+    func linkOwner(over medium: any Medium) -> any SecureLinkOwner { incoming }
+    func cut(over medium: any Medium) {}
+    func addressesChanged(of medium: any Medium) { note(.addresses) }
+    func outageChanged(to trouble: Trouble?, of medium: any Medium) { note(.trouble(trouble)) }
+    func standingChanged(of type: ServiceType?) {}
+  }
+
+  /// Two hosts within reach of each other.
+  private final class Scene {
+    let reactor: Reactor
+    let keys = [SigningKey(), SigningKey()]
+    let processes: [Processes]
+    let owners = [Owner(), Owner()]
+    var media: [BluetoothMedium] = []
+    /// Whether the second host is near.
+    var isNear = true
+
+    init() throws {
+      let reactor = try Reactor()
+      self.reactor = reactor
+      processes = [0xA, 0xB].map { Processes(BluetoothAddress($0), on: reactor) }
+      for place in 0..<2 {
+        processes[place].act = { [unowned self] in act(place, $0, $1) }
+      }
+    }
+
+    func host(_ place: Int) -> HostID { HostID(of: keys[place].publicKey) }
+
+    /// Runs the body on the loop until it stops that.
+    func run(_ body: @escaping () -> Void) {
+      reactor.soon(body)
+      reactor.schedule(after: .seconds(30)) { [unowned self] in
+        Issue.record("the test hangs")
+        stop()
+      }
+      reactor.run()
+    }
+
+    func stop() {
+      for medium in media { medium.close() }
+      media = []
+      reactor.stop()
+    }
+
+    func make() {
+      media = (0..<2).map { place in
+        BluetoothMedium(
+          nil, as: .first, host: host(place), LinkContext(key: keys[place]), on: reactor, owner: owners[place]
+        ) { [unowned self] () throws(Trouble) in try processes[place].connect() }
+      }
+    }
+
+    /// The part of an honest process.
+    private func act(_ place: Int, _ process: Processes, _ command: BluetoothCommand) {
+      let other = 1 - place
+      switch command {
+      case .serve, .cancel: break
+      case .inquire:
+        if isNear { process.send(.seen(processes[other].address, deviceClass: BluetoothMediumTests.laptopClass)) }
+        process.send(.inquired(succeeded: true))
+      case .search(let device):
+        process.send(.searched(device, isNear ? [host(other)] : nil))
+      case .connect(let ticket, _, let host):
+        guard isNear, host == self.host(other), let pair = try? Descriptor.pair() else {
+          return process.send(.failed(ticket: ticket, code: EHOSTDOWN))
+        }
+        processes[other].send(.accepted(process.address), passing: pair.theirs.number)
+        process.send(.connected(ticket: ticket), passing: pair.ours.number)
+      }
+    }
+
+    /// Calls `next` after an event of the first host that is this one.
+    func await(_ event: @escaping (Owner.Event) -> Bool, _ next: @escaping () -> Void) {
+      let owner = owners[0]
+      owner.happened = { [unowned owner] in
+        guard let last = owner.events.last, event(last) else { return }
+        owner.happened = {}
+        next()
+      }
+    }
+  }
+
+  private static func isSeen(_ event: Owner.Event) -> Bool {
+    if case .seen = event { true } else { false }
+  }
+
+  @Test func `P-NET-2 A host is found, and a link to it lives on when the process is killed, which is started again`()
+    throws
+  {
+    let scene = try Scene()
+    let caller = Recorder()
+    let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
+    scene.run {
+      scene.make()
+      scene.media[0].browse(for: Self.type)
+      scene.await(Self.isSeen) {
+        guard case .seen(_, let host, let addresses)? = scene.owners[0].events.last else { return }
+        #expect(host == scene.host(1) && addresses.map(\.description) == ["rfcomm:00000000000b"])
+        #expect(scene.media[0].addresses.map(\.description) == ["rfcomm:00000000000a"])
+        #expect(addresses.allSatisfy(scene.media[1].owns))
+        caller.opened = { link in
+          caller.toSend = bytes
+          scene.processes.forEach { $0.kill() }
+          link.wantsToSend()
+        }
+        _ = scene.media[0].dial(host, at: addresses, for: caller) { Issue.record("the dial failed") }
+      }
+      let incoming = scene.owners[1].incoming
+      incoming.hasReceived = {
+        guard incoming.received.count == bytes.count, scene.processes.allSatisfy({ $0.count == 2 }) else { return }
+        scene.stop()
+      }
+      // The second process has begun by then.
+      scene.reactor.schedule(after: .seconds(1)) {
+        #expect(scene.processes.map(\.count) == [2, 2])
+        scene.stop()
+      }
+    }
+    #expect(scene.owners[1].incoming.received == bytes && caller.ends.isEmpty)
+    #expect(scene.owners[1].incoming.remoteKeys == [scene.keys[0].publicKey])
+    // The host is announced by each, and stays found.
+    #expect(scene.processes[0].commands.filter { $0 == .serve(scene.host(0), adapter: nil) }.count == 2)
+    #expect(!scene.owners[0].events.contains { if case .gone = $0 { true } else { false } })
+  }
+
+  @Test func `A host that answers no more is gone, and a dial of it fails`() throws {
+    let scene = try Scene()
+    var hasFailed = false
+    scene.run {
+      scene.make()
+      scene.media[0].browse(for: Self.type)
+      scene.await(Self.isSeen) {
+        scene.isNear = false
+        guard case .seen(_, let host, let addresses)? = scene.owners[0].events.last else { return }
+        _ = scene.media[0].dial(host, at: addresses, for: Recorder()) { hasFailed = true }
+        scene.await({ if case .gone = $0 { true } else { false } }) { scene.stop() }
+      }
+    }
+    #expect(hasFailed)
+  }
+
+  @Test func `Without a process there is an outage with a cure, until there is one`() throws {
+    let scene = try Scene()
+    scene.processes[0].isMissing = true
+    scene.run {
+      scene.make()
+      scene.media[0].browse(for: Self.type)
+      scene.await({ $0 == .trouble(Trouble(cause: "There is none.", cure: "Make one.")) }) {
+        #expect(scene.media[0].standing(ofSearchFor: Self.type) != .active)
+        scene.processes[0].isMissing = false
+        scene.await({ $0 == .trouble(nil) }) {
+          #expect(scene.media[0].standing(ofSearchFor: Self.type) == .active)
+          scene.stop()
+        }
+      }
+    }
+  }
+
+  @Test func `Each fault of the adapters has its cause and its cure`() throws {
+    let scene = try Scene()
+    let texts = BluetoothState.Fault.allCases.compactMap { BluetoothState(fault: $0).trouble }
+    #expect(Set(texts).count == texts.count && texts.allSatisfy { !$0.cause.isEmpty && $0.cure.hasSuffix(".") })
+    scene.run {
+      scene.make()
+      scene.await({ $0 == .trouble(nil) }) {
+        scene.processes[0].send(.state(BluetoothState(addresses: [BluetoothAddress(0xA)], fault: .isNotDiscoverable)))
+        scene.processes[0].send(.state(BluetoothState(fault: .isBlocked)))
+        scene.await({ $0 == .trouble(BluetoothState(fault: .isBlocked).trouble) }) {
+          #expect(scene.media[0].addresses.isEmpty)
+          scene.stop()
+        }
+      }
+    }
+  }
+
+  /// Packets that break a rule: bytes, whether a descriptor goes with them, and how often.
+  private static let lies: [(bytes: [UInt8], hasDescriptor: Bool, count: Int)] = [
+    ([0xFF, 1, 2], false, 1), ([], true, 1), ([UInt8](repeating: 1, count: 4_096), false, 1),
+    (BluetoothReport.accepted(BluetoothAddress(1)).bytes, false, 1),
+    (BluetoothReport.inquired(succeeded: true).bytes, true, 1),
+    (BluetoothReport.seen(BluetoothAddress(1), deviceClass: 0).bytes, false, 100),
+  ]
+
+  @Test(arguments: lies.indices) func `A process that lies is replaced, and links that stand go on`(_ lie: Int) throws {
+    let (lie, scene, caller) = (Self.lies[lie], try Scene(), Recorder())
+    let pair = try Descriptor.pair()
+    scene.run {
+      scene.make()
+      scene.media[0].browse(for: Self.type)
+      scene.await(Self.isSeen) {
+        guard case .seen(_, let host, let addresses)? = scene.owners[0].events.last else { return }
+        caller.opened = { link in
+          // As much as the socket holds, until another process is there.
+          func repeatLie() {
+            guard scene.processes[0].count == 1 else {
+              caller.toSend = [1, 2, 3]
+              return link.wantsToSend()
+            }
+            for _ in 0..<lie.count {
+              scene.processes[0].send(lie.bytes, passing: lie.hasDescriptor ? pair.theirs.number : nil)
+            }
+            scene.reactor.schedule(after: .milliseconds(1)) { repeatLie() }
+          }
+          repeatLie()
+        }
+        _ = scene.media[0].dial(host, at: addresses, for: caller) { Issue.record("the dial failed") }
+      }
+      scene.owners[1].incoming.hasReceived = {
+        if scene.owners[1].incoming.received == [1, 2, 3] { scene.stop() }
+      }
+    }
+    #expect(scene.owners[1].incoming.received == [1, 2, 3] && caller.ends.isEmpty && scene.processes[0].count == 2)
+  }
+
+  @Test func `Descriptors that are no sockets, or of nobody, open no link`() throws {
+    let scene = try Scene()
+    let stranger = try Descriptor.pair()
+    let packets = try Descriptor.packetPair()
+    let file = open("/dev/null", O_RDWR | O_CLOEXEC)
+    defer { close(file) }
+    var failures = 0
+    scene.run {
+      scene.make()
+      scene.await({ $0 == .trouble(nil) }) {
+        let process = scene.processes[0]
+        for number in [file, packets.ours.number, stranger.ours.number] {
+          process.send(.accepted(BluetoothAddress(9)), passing: number)
+        }
+        process.send(.connected(ticket: 99), passing: stranger.ours.number)
+        process.send(.failed(ticket: 98, code: 1))
+        process.act = { process, command in
+          if case .connect(let ticket, _, _) = command { process.send(.connected(ticket: ticket), passing: file) }
+        }
+        guard let address = try? Address(text: "rfcomm:00000000000b") else { return }
+        _ = scene.media[0].dial(scene.host(1), at: [address], for: Recorder()) {
+          failures += 1
+          scene.stop()
+        }
+      }
+    }
+    #expect(failures == 1 && scene.processes[0].count == 1 && scene.owners[0].incoming.remoteKeys.isEmpty)
+  }
+}

@@ -1,0 +1,82 @@
+import BluetoothProtocol
+import Testing
+import Wire
+
+@Suite struct BluetoothPacketTests {
+  private static let host = HostID(ID128(high: 0x0102_0304_0506_0708, low: 0xF1F2_F3F4_F5F6_F7F8))
+  private static let device = BluetoothAddress(0x00AA_0100_0042)
+
+  private static let commands: [BluetoothCommand] = [
+    .serve(host, adapter: nil), .serve(host, adapter: "hci0"), .inquire(units: 1),
+    .inquire(units: BluetoothCommand.unitsMax), .search(device), .connect(ticket: .max, device, host),
+    .cancel(ticket: 7),
+  ]
+  private static let reports: [BluetoothReport] = [
+    .state(BluetoothState()),
+    .state(BluetoothState(addresses: [device, BluetoothAddress(.max)], fault: .isNotDiscoverable)),
+    .seen(device, deviceClass: 0x10_4FFF), .inquired(succeeded: true), .inquired(succeeded: false),
+    .searched(device, nil),
+    .searched(device, []), .searched(device, [host, host]), .accepted(device), .connected(ticket: 1),
+    .failed(ticket: 2, code: -1),
+  ]
+
+  @Test(arguments: commands) func `A command is read as it was written, and no part or more of it is`(
+    _ command: BluetoothCommand
+  ) {
+    let bytes = command.bytes
+    #expect(BluetoothCommand(bytes) == command)
+    for count in bytes.indices { #expect(BluetoothCommand(Array(bytes.prefix(count))) == nil) }
+    #expect(BluetoothCommand(bytes + [0]) == nil)
+  }
+
+  @Test(arguments: reports) func `A report is read as it was written, and no part or more of it is`(
+    _ report: BluetoothReport
+  ) {
+    let bytes = report.bytes
+    #expect(BluetoothReport(bytes) == report && bytes.count <= BluetoothReport.bytesMax)
+    for count in bytes.indices { #expect(BluetoothReport(Array(bytes.prefix(count))) == nil) }
+    #expect(BluetoothReport(bytes + [0]) == nil)
+  }
+
+  @Test func `The bytes are these`() {
+    #expect(BluetoothCommand.search(Self.device).bytes == [3, 0x42, 0, 0, 1, 0xAA, 0])
+    #expect(
+      BluetoothReport.searched(Self.device, [Self.host]).bytes
+        == [4, 0x42, 0, 0, 1, 0xAA, 0, 1, 1, 0xF8, 0xF7, 0xF6, 0xF5, 0xF4, 0xF3, 0xF2, 0xF1, 8, 7, 6, 5, 4, 3, 2, 1])
+    #expect(BluetoothReport.failed(ticket: 258, code: 112).bytes == [7, 2, 1, 0, 0, 0, 0, 0, 0, 112, 0, 0, 0])
+  }
+
+  @Test func `Values outside of their ranges are no packets`() {
+    #expect(BluetoothCommand([2, 0]) == nil && BluetoothCommand([2, BluetoothCommand.unitsMax + 1]) == nil)
+    #expect(BluetoothCommand([0]) == nil && BluetoothCommand([6]) == nil && BluetoothCommand([]) == nil)
+    let serve = BluetoothCommand.serve(Self.host, adapter: "hci0").bytes
+    #expect(BluetoothCommand(serve.dropLast() + [UInt8(ascii: "/")]) == nil)
+    #expect(BluetoothCommand(serve.prefix(17) + [16] + [UInt8](repeating: 97, count: 16)) == nil)
+    #expect(BluetoothReport([1, 7, 0]) == nil && BluetoothReport([3, 2]) == nil && BluetoothReport([8]) == nil)
+    // Hosts of a device that has not answered, and too many of one that has.
+    let searched = BluetoothReport.searched(Self.device, nil).bytes
+    #expect(BluetoothReport(searched.dropLast() + [1] + [UInt8](repeating: 0, count: 16)) == nil)
+    let many = [HostID](repeating: Self.host, count: BluetoothReport.hostsMax + 1)
+    #expect(BluetoothReport(BluetoothReport.searched(Self.device, many).bytes) == nil)
+    #expect(BluetoothReport([UInt8](repeating: 1, count: BluetoothReport.bytesMax + 1)) == nil)
+  }
+
+  @Test func `Random bytes are read without a crash`() {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<20_000 {
+      let kind = UInt8.random(in: 0...9, using: &random)
+      let bytes =
+        [kind] + (0..<Int.random(in: 0...40, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+      if let command = BluetoothCommand(bytes) { #expect(command.bytes == bytes) }
+      if let report = BluetoothReport(bytes) { #expect(report.bytes == bytes) }
+    }
+  }
+
+  @Test func `An address has one text`() {
+    #expect(Self.device.text == "00aa01000042" && Self.device.description == "00:AA:01:00:00:42")
+    #expect(BluetoothAddress(text: "00aa01000042") == Self.device)
+    for text in ["00AA01000042", "0aa01000042", "00aa010000420", "+0aa01000042", "00aa0100004g", ""] {
+      #expect(BluetoothAddress(text: text) == nil)
+    }
+  }
+}
