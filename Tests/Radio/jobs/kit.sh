@@ -27,7 +27,7 @@ eventually() {
   return 1
 }
 
-# host NAME RADIO: a host with a network, a /run and a /tmp of its own, and one of the radios.
+# host NAME [RADIO]: a host with a network, a /run and a /tmp of its own, and perhaps one of the radios.
 host() {
   ip netns add "$1"
   # shellcheck disable=SC2016
@@ -36,7 +36,7 @@ host() {
     ip link set lo up && : >/run/up && exec sleep 100000' &
   eval "HOST_$1=$!"
   eventually 10 on "$1" test -f /run/up
-  iw phy "$(cat "/sys/class/net/$2/phy80211/name")" set netns "$(eval echo "\$HOST_$1")"
+  [ -z "${2:-}" ] || iw phy "$(cat "/sys/class/net/$2/phy80211/name")" set netns "$(eval echo "\$HOST_$1")"
 }
 
 # on HOST COMMAND…
@@ -51,6 +51,45 @@ radios() {
   modprobe -a ccm cmac gcm cfg80211 mac80211
   modprobe mac80211_hwsim "radios=$1"
   eventually 10 test -d "/sys/class/net/wlan$(($1 - 1))"
+}
+
+# controllers COUNT: virtual Bluetooth controllers hci0 to the last, within reach of each other, and the machine's D-Bus and
+# bluetoothd. They are paired in advance: btvirt does not pair well.
+controllers() {
+  local one other
+  modprobe -a drbg ecdh_generic algif_hash algif_skcipher cmac bluetooth rfcomm bnep hci_vhci
+  printf '[General]\nControllerMode = bredr\nDiscoverableTimeout = 0\n[Policy]\nAutoEnable=true\n' >/etc/bluetooth/main.conf
+  for one in $(seq 0 $(($1 - 1))); do
+    for other in $(seq 0 $(($1 - 1))); do
+      [ "$one" = "$other" ] || pair "$(controller "$one")" "$(controller "$other")"
+    done
+  done
+  dbus-daemon --system --nopidfile --fork
+  eventually 10 test -S /run/dbus/system_bus_socket
+  btvirt "-l$1" >/tmp/btvirt.log 2>&1 &
+  eventually 20 test -d "/sys/class/bluetooth/hci$(($1 - 1))"
+  bluetooth_daemon
+  for one in $(seq 0 $(($1 - 1))); do
+    eventually 30 sh -c "hciconfig hci$one | grep -q 'UP RUNNING'"
+    hciconfig "hci$one" piscan
+  done
+  bt-agent -c NoInputNoOutput >/tmp/agent.log 2>&1 &
+  eventually 20 grep -q 'Default agent requested' /tmp/agent.log
+}
+
+bluetooth_daemon() {
+  bluetoothd -n >/tmp/bluetoothd.log 2>&1 &
+  BLUETOOTHD=$!
+}
+
+# controller NUMBER: the address that btvirt gives it.
+controller() { printf '00:AA:01:%02X:00:%02X' "$1" "$1"; }
+
+# pair OWN OTHER: the key of a bond, as bluetoothd keeps it; it is btvirt's constant one.
+pair() {
+  mkdir -p "/var/lib/bluetooth/$1/$2"
+  printf '[General]\nName=other\nSupportedTechnologies=BR/EDR;\nTrusted=true\nBlocked=false\n' >"/var/lib/bluetooth/$1/$2/info"
+  printf '[LinkKey]\nKey=00010203040506070809000102030405\nType=7\nPINLength=0\n' >>"/var/lib/bluetooth/$1/$2/info"
 }
 
 # bus HOST: the host's own D-Bus.
@@ -96,16 +135,17 @@ end() {
   [ $? -gt 128 ]
 }
 
-# meet NAME: Bert, on the host B, is found, invited and sent a message and a file by Anna, on the host A.
+# meet NAME [MEDIUM_A MEDIUM_B]: Bert, on the host B, is found, invited and sent a message and a file by Anna, on the host A.
 meet() {
-  on B sh -c "mkdir -p /tmp/$1 && exec /share/vicinity receive radio --accept --once --name Bert --keys ephemeral --json \
+  local medium_a=${2:-lan} medium_b=${3:-lan}
+  on B sh -c "mkdir -p /tmp/$1 && exec /share/vicinity receive radio --medium $medium_b --accept --once --name Bert --keys ephemeral --json \
     --to-folder /tmp/$1 >/tmp/$1.said 2>&1" &
   local receiver=$! before
   eventually 30 on B grep -q '"event":"started"' "/tmp/$1.said"
   on A dd if=/dev/urandom of=/tmp/photo bs=1M count=4 2>/dev/null
   before=$(cut -d' ' -f1 /proc/uptime)
   passes "$1: a peer is found, invited, and takes a message and a file" \
-    on A timeout 300 /share/vicinity send radio Bert --message 'Soup is ready' --file /tmp/photo --keys ephemeral
+    on A timeout 300 /share/vicinity send radio Bert --medium "$medium_a" --message 'Soup is ready' --file /tmp/photo --keys ephemeral
   say "$1: from the start of the program to its end since $before"
   wait "$receiver"
   passes "$1: the message is there" on B grep -q 'Soup is ready' "/tmp/$1.said"
