@@ -59,6 +59,14 @@ def check_package(place):
         *(f"usr/share/man/man1/vicinity-{command}.1.gz" for command in commands),
     ):
         expect(re.search(rf" \./{name}$", content, re.MULTILINE), f"there is no {name} in the package")
+    bluetooth = run("dpkg-deb", "--contents", *glob.glob(f"{PACKAGES}/vicinity-bluetooth_*.deb"))
+    for name in (
+        "usr/libexec/vicinity-bluetooth", "(usr/)?lib/systemd/system/vicinity-bluetooth@.service",
+        "(usr/)?lib/systemd/system/vicinity-bluetooth.socket",
+    ):
+        expect(re.search(rf" \./{name}$", bluetooth, re.MULTILINE), f"there is no {name} in the package of Bluetooth")
+    links = run("readelf", "--dynamic", PROGRAM)
+    expect("libbluetooth" not in links, "the gateway links libbluetooth")
     run("apparmor_parser", "--skip-kernel-load", "--skip-cache", "--quiet", f"{ROOT}/packaging/vicinity.apparmor")
     run("desktop-file-validate", f"{ROOT}/packaging/vicinity.desktop")
     expect(re.search(r"libc6 \(>= 2\.\d+\)", field(package, "Depends")), "the package does not say which libc it needs")
