@@ -18,14 +18,13 @@ extension Engine {
     if local.adhoc?.type == type { return advertise(local.peer, type, info) }
     stopAdhoc(local)
     local.adhoc = Adhoc(type: type)
+    local.peer.adhocTypes.append(type)
+    reviewInvitable(.init(type: type, peer: local.peer.id))
     adhocLocals[type, default: OrderedDictionary()][local.id] = local
     advertise(local.peer, type, info)
     browse(for: type)
     answerWaiting(for: local)
-    discovery.visible.forEach { instance, seen in
-      guard instance.type == type, seen.host != hostID || !isGathered(instance) else { return }
-      adhocFound(instance.peer, by: local)
-    }
+    discovery.invitable.forEach { instance, _ in if instance.type == type { adhocFound(instance.peer, by: local) } }
     gather(local)
   }
 
@@ -38,6 +37,8 @@ extension Engine {
   func stopAdhoc(_ local: LocalEndpoint) {
     guard let adhoc = local.adhoc else { return }
     local.adhoc = nil
+    if let place = local.peer.adhocTypes.firstIndex(of: adhoc.type) { local.peer.adhocTypes.remove(at: place) }
+    reviewInvitable(.init(type: adhoc.type, peer: local.peer.id))
     adhocLocals[adhoc.type]?[local.id] = nil
     if adhocLocals[adhoc.type]?.isEmpty ?? false { adhocLocals[adhoc.type] = nil }
     withdraw(local.peer, adhoc.type)
@@ -82,7 +83,12 @@ extension Engine {
 
   /// Whether it is a peer of this host that is in ad hoc mode itself.
   private func isGathered(_ instance: Discovery.ServiceInstance) -> Bool {
-    peers[instance.peer]?.endpoints.contains { endpoints[$0]?.adhoc?.type == instance.type } ?? false
+    peers[instance.peer]?.adhocTypes.contains(instance.type) ?? false
+  }
+
+  func reviewInvitable(_ instance: Discovery.ServiceInstance) {
+    let isInvitable = discovery.visible.contains(instance) && !isGathered(instance)
+    discovery.invitable[instance] = isInvitable ? true : nil
   }
 
   /// Has a local endpoint in ad hoc mode invited by others: by one of another group, and by all of its own group that it

@@ -209,6 +209,7 @@ extension Engine {
     let after = appearance(of: instance)
     if sabotage.contains(.keepsGhosts), before != nil, after == nil { return }
     discovery.visible[instance] = after
+    reviewInvitable(instance)
     switch (before, after) {
     case (nil, let seen?):
       for browser in browsers(of: instance) {

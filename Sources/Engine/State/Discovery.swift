@@ -35,6 +35,8 @@ final class Discovery {
 
   /// The peers that browsers have been shown.
   var visible = OrderedDictionary<ServiceInstance, Appearance>()
+  /// Those of them that ad hoc mode invites one by one: not peers of this host that are in it themselves.
+  var invitable = OrderedDictionary<ServiceInstance, Bool>()
   /// How many local peers and sessions in ad hoc mode browse for a type.
   var browsers = OrderedDictionary<ServiceType, Int>()
   /// The types in use that were reported last.

@@ -12,6 +12,8 @@ final class LocalPeer {
   var browsed = OrderedDictionary<ServiceType, Bool>()
   /// Its own ends of sessions, in the order in which they were opened.
   var endpoints: [EndpointID] = []
+  /// The type of each of them that is in ad hoc mode.
+  var adhocTypes: [ServiceType] = []
   /// Since when its program is away; nil while it is present.
   var awaySince: Instant?
   /// Sessions of others whose invitations its person declined or let run out.
