@@ -235,7 +235,7 @@ class Collection {
 
   private func publish(_ change: Change, in ring: Fanout) {
     let recipients = listeners(of: change.owner, in: ring).map { listeners in
-      Fanout.Recipients(listeners, otherwise: SocketFrame.skip(1, to: change.offset, in: number))
+      Fanout.Recipients(listeners) { [number] in SocketFrame.skip($0, to: change.offset, in: number) }
     }
     if let bytes = change.bytes, bytes.count > Self.sharedBytesMin, !limits.drops {
       return ring.publish(change.pieces(putting: bytes, in: number), .text, to: recipients)

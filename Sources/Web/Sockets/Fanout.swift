@@ -46,13 +46,12 @@ package final class Fanout {
   /// The recipients of a message.
   package struct Recipients {
     let listeners: Listeners
-    /// The frame that the other subscribers get in its place; nil for none.
-    let otherwise: [UInt8]?
+    /// The text that another subscriber gets in its place, and in that of the messages before it that were not for it
+    /// either: it is made from their number. Nil for none.
+    let otherwise: ((_ count: Int) -> String)?
 
-    /// The other subscribers get a text in its place, or nothing.
-    package init(_ listeners: Listeners, otherwise: String?) {
-      self.listeners = listeners
-      self.otherwise = otherwise.map { Opcode.text.frame(Array($0.utf8)) }
+    package init(_ listeners: Listeners, otherwise: ((_ count: Int) -> String)?) {
+      (self.listeners, self.otherwise) = (listeners, otherwise)
     }
   }
 

@@ -234,19 +234,12 @@ final class SocketSendQueue {
       number(numbering, index, upTo: limit, socket)
       return true
     }
-    let (fanout, next) = (cursors[index].fanout, cursors[index].next)
-    let log = fanout.log
-    let last = run(of: log, from: next, to: cursors[index].last, upTo: limit)
+    let (log, next) = (cursors[index].fanout.log, cursors[index].next)
     if !includes(socket, index, next) {
-      for frame in next..<last {
-        guard let otherwise = fanout.recipients(of: frame)?.otherwise else { continue }
-        rest.append(otherwise)
-        meter.framesOut += 1
-        meter.frameBytesOut += otherwise.count
-      }
-      cursors[index].next = last
+      passOver(index, upTo: limit, socket)
       return true
     }
+    let last = run(of: log, from: next, to: cursors[index].last, upTo: limit)
     if let large = log.large(next) {
       begin(large, isShared: true)
       cursors[index].next = next + 1
@@ -255,6 +248,25 @@ final class SocketSendQueue {
     guard let next = send(log, next..<last, transport) else { return false }
     cursors[index].next = next
     return true
+  }
+
+  /// Passes over the next frames of a ring that are not for the socket, which gets one for all of them.
+  private func passOver(_ index: Int, upTo limit: UInt64, _ socket: WebSocket) {
+    let (fanout, first, last) = (cursors[index].fanout, cursors[index].next, cursors[index].last)
+    var (next, count, otherwise) = (first, 0, ((Int) -> String)?.none)
+    while next < last, fanout.log.order(of: next) < limit, !includes(socket, index, next) {
+      let start = next
+      next = fanout.log.end(ofRunAt: next, upTo: last, before: limit)
+      guard let text = fanout.recipients(of: next - 1)?.otherwise else { continue }
+      count += next - start
+      otherwise = text
+    }
+    cursors[index].next = next
+    guard let otherwise else { return }
+    let frame = Opcode.text.frame(Array(otherwise(count).utf8))
+    rest.append(frame)
+    meter.framesOut += 1
+    meter.frameBytesOut += frame.count
   }
 
   /// The size of numbered frames from which on those that follow are made later.
