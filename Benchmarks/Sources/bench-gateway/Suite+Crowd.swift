@@ -13,6 +13,8 @@ extension Suite {
   private static let rate = 100
   /// For what goes on after the last command has been answered.
   private static let settleTime = 2.0
+  /// For what is freed then: a quiet gateway looks every ten seconds.
+  private static let freeTime = 21.0
   private static let timeMax = 600
 
   private struct Crowd {
@@ -20,8 +22,9 @@ extension Suite {
     let pairing: Double
     let forming: Double
     let formingTime: Double
-    /// In KiB of each peer.
+    /// In KiB of each peer: once it is quiet, and at once.
     let memory: Double
+    let memoryAtOnce: Double
     let rate: Double
     let messages: Double
     let messageCost: Double
@@ -76,6 +79,7 @@ extension Suite {
     table.add("crowd-forming-\(size)", crowd.forming, "s", goal: .atMost(5 * peers / 1_000))
     table.add("crowd-forming-time-\(size)", crowd.formingTime, "s")
     table.add("crowd-memory-\(size)", crowd.memory, "KiB each", goal: .atMost(24))
+    table.add("crowd-memory-at-once-\(size)", crowd.memoryAtOnce, "KiB each")
     table.add("crowd-message-\(size)", crowd.messageCost * 1e6, "µs")
     table.add("crowd-delivery-\(size)", crowd.deliveryCost * 1e9, "ns each", goal: .atMost(1.5 * plain * 1e9))
     table.add("crowd-delivery-plain-\(size)", plain * 1e9, "ns each")
@@ -97,7 +101,10 @@ extension Suite {
     let before = gateway.process.memory
     let pairing = try cost(of: "pair \(size + Self.joins)", settling: 0)
     let forming = try cost(of: "join \(size)")
-    let memory = (gateway.process.memory - before) * 1_024 / Double(size)
+    func growth() -> Double { (gateway.process.memory - before) * 1_024 / Double(size) }
+    let memoryAtOnce = growth()
+    pass(Self.freeTime)
+    let memory = growth()
     let talking = try cost(of: "talk \(Self.talkTime) 0")
     let paced = try cost(of: "talk \(Self.talkTime) \(Self.rate)")
     let joins = try (0..<Self.joins).map { _ in try cost(of: "join 1", settling: Self.settleTime / 4).cost }
@@ -105,7 +112,7 @@ extension Suite {
     return Crowd(
       pairing: pairing.cost / Double(size + Self.joins), forming: forming.cost,
       formingTime: try number(forming.said, 0),
-      memory: memory, rate: try number(talking.said, 2) / number(talking.said, 3),
+      memory: memory, memoryAtOnce: memoryAtOnce, rate: try number(talking.said, 2) / number(talking.said, 3),
       messages: try messages + number(paced.said, 0), messageCost: talking.cost / messages,
       deliveryCost: talking.cost / deliveries, p99: try number(paced.said, 5) / 1e9, joinCosts: joins)
   }

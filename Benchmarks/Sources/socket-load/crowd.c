@@ -238,7 +238,7 @@ static void talk(double seconds, double rate) {
     if (time >= end && completed == published) break;
     uint64_t due = rate > 0 ? first + 1 + (uint64_t)((double)(time - start) / 1e9 * rate) : UINT64_MAX;
     while (time < end && published < due && published - completed < window &&
-           published - answered < window) {
+           published - answered < requests_max) {
       char message[message_bytes], request[publication_max];
       write_message(message, published);
       sent_at[published % window_max] = rate > 0 ? start + (uint64_t)((double)(published - first) / rate * 1e9) : time;
