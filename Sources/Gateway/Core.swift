@@ -86,14 +86,14 @@ final class Core {
   /// The same by their endpoints.
   var sessionsByEndpoint: [EndpointID: SessionModel] = [:]
   /// Events of sessions that are to be handled, in order.
-  var pendingEvents: [(event: SessionEvent, sessions: [EndpointID])] = []
+  var pendingEvents: [PendingEvent] = []
   /// The bytes of the messages among them.
   var pendingBytes = 0
   /// Delivery statuses that come while their message is being sent; nil while none is.
   var earlyStatuses: [(message: UInt64, recipients: [EndpointID], status: DeliveryStatus)]?
   var messageFacets = MessageFacets()
-  /// The sessions of the latest event: mostly the next one is for the same.
-  var latestAudience: (endpoints: [EndpointID], audience: EventAudience)?
+  /// The sessions of the latest events: mostly the next one is for the same.
+  var latestAudiences: [EventAudience] = []
   var memberCache = MemberCache()
   /// Members that the rule of a session has admitted, for one entry about each in the audit.
   var admittedMembers: Set<EndpointID> = []
@@ -170,6 +170,9 @@ final class Core {
     sessionStore.reactor = host.reactor
     sessionStore.onUnreliable = { [weak self] message, sessions in self?.receiveUnreliable(message, in: sessions) }
     sessionStore.onEvent = { [weak self] event, sessions in self?.enqueue(event, in: sessions) }
+    sessionStore.onMembers = { [weak self] in self?.enqueue($0, $1, in: $2) }
+    sessionStore.onAdhoc = { [weak self] in self?.enqueue(PendingEvent(kind: .adhoc($0), sessions: [$1])) }
+    sessionStore.onClosed = { [weak self] in self?.enqueue(PendingEvent(kind: .closed, sessions: [$0])) }
     sessionStore.onSettled = { [weak self] in self?.settle($0, for: $1, $2, in: $3) }
     sessionStore.onDamage = { [log] in
       log(

@@ -1,3 +1,4 @@
+import Nearby
 import PowerCut
 import Testing
 
@@ -112,10 +113,10 @@ struct SharedListTests {
         let some = pairs.filter { _ in Int.random(in: 0..<4, using: &random) > 0 }
         let id = areMessages ? "message \(step)" : "member \(Int.random(in: 0..<40, using: &random))"
         let bytes = Array("\(id) \(areMessages ? step : Int.random(in: 0..<3, using: &random))".utf8)
-        var slots = ListSet()
+        var slots = NumberSet()
         for pair in some { slots.insert(pair.list.slot) }
         if slots.isEmpty { continue }
-        items.put(id, written: bytes, facets: [:], in: slots)
+        items.put(id, SharedItems.Content(bytes: bytes, facets: [:]), in: slots)
         for pair in some { pair.plain.put(id, written: bytes, owner: .gateway) }
       }
       for pair in pairs where Int.random(in: 0..<8, using: &random) == 0 { _ = pair.read() }
@@ -147,14 +148,14 @@ struct SharedListTests {
   @Test func `a list with the slot of an ended one does not show what that one had`() {
     let items = SharedItems(epoch: "abc", Collection.Limits())
     let (first, second) = (Pair(1, items), Pair(2, items))
-    var both = ListSet(first.list.slot)
+    var both = NumberSet(first.list.slot)
     both.insert(second.list.slot)
-    items.put("secret", written: Array("{}".utf8), facets: [:], in: both)
+    items.put("secret", SharedItems.Content(bytes: Array("{}".utf8), facets: [:]), in: both)
     let slot = first.list.slot
     first.list.end()
     let third = Pair(3, items)
     #expect(third.list.slot == slot && third.list.all.isEmpty && third.list["secret"] == nil)
-    items.put("hello", written: Array("[]".utf8), facets: [:], in: both)
+    items.put("hello", SharedItems.Content(bytes: Array("[]".utf8), facets: [:]), in: both)
     #expect(third.list.changes(after: Position(epoch: "abc", offset: 0))?.map(\.id) == ["hello"])
     #expect(second.list.all.map(\.id) == ["secret", "hello"])
   }

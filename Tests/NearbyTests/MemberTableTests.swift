@@ -25,10 +25,11 @@ struct MemberTableTests {
       return numbers.contains(number) ? 0 : 1
     }
     let before = try member(1, "Before")
-    table.add(before) { insert($0, &one) }
-    table.add(try member(2)) { insert($0, &one) }
+    table.add([before]) { insert($0, &one) }
+    table.add([try member(2)]) { insert($0, &one) }
     // Both at once, of which one has it already.
-    let number = table.add(try member(1, "After")) { insert($0, &one) + insert($0, &other) }
+    let numbers = table.add([try member(1, "After")]) { insert($0, &one) + insert($0, &other) }
+    let number = try #require(numbers.only)
     #expect(one.count == 2 && other.slots == [0] && number == 0)
     #expect(table.member(before.id, in: one)?.name == "After" && table.members(other).map(\.name) == ["After"])
     one.remove(number)
@@ -39,7 +40,7 @@ struct MemberTableTests {
     table.removeAll(from: &other)
     #expect(table.number(of: before.id) == nil && table.known([before.id]).map(\.name) == ["After"])
     // Its number is free for another.
-    table.add(try member(3)) { insert($0, &other) }
+    table.add([try member(3)]) { insert($0, &other) }
     #expect(other.slots == [0] && one.slots == [1])
   }
 }

@@ -78,7 +78,7 @@ struct TransactionTests {
       let peer = try await host.peer(named: name)
       sessions.append(try await peer.openSession())
     }
-    let earlier = try await host.loop.run { [sessions] _ in sessions.map { $0.observe().count } }
+    let earlier = try await host.loop.run { [sessions] _ in sessions.map { $0.observe()?.count } }
     #expect(earlier == [0, 0, 0])
     for session in sessions { try await session.startAdhoc("talk") }
     for session in sessions {
@@ -198,6 +198,11 @@ private final class RecordingObserver: TransactionObserver {
 
   func heard(_ message: Message, in sessions: [EndpointID]) { told.append("heard") }
   func handle(_ event: SessionEvent, in sessions: [EndpointID]) { events.append((event, sessions)) }
+  func changed(_ members: [Member], _ state: MemberState, in sessions: [EndpointID]) {
+    for member in members { events.append((.member(member, state), sessions)) }
+  }
+  func adhocChanged(_ state: DiscoveryState, in session: EndpointID) {}
+  func closed(_ session: EndpointID) {}
   func settled(_ message: UInt64, for recipients: [EndpointID], _ status: DeliveryStatus, in session: EndpointID) {
     told.append("\(status)")
   }

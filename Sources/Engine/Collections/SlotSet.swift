@@ -13,7 +13,7 @@ package struct SlotSet: Hashable, Sendable {
 
   package init() {}
 
-  init(_ slot: Int) { (base, first) = (slot / 64, 1 << UInt64(slot % 64)) }
+  package init(_ slot: Int) { (base, first) = (slot / 64, 1 << UInt64(slot % 64)) }
 
   init(words: [UInt64]) {
     rest = words
@@ -28,7 +28,7 @@ package struct SlotSet: Hashable, Sendable {
   package var count: Int { rest.reduce(first.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
 
   /// The slot of a set of one.
-  var only: Int? { rest.isEmpty && first.nonzeroBitCount == 1 ? base * 64 + first.trailingZeroBitCount : nil }
+  package var only: Int? { rest.isEmpty && first.nonzeroBitCount == 1 ? base * 64 + first.trailingZeroBitCount : nil }
 
   package func contains(_ slot: Int) -> Bool { word(slot / 64) & (1 << UInt64(slot % 64)) != 0 }
 
@@ -44,7 +44,7 @@ package struct SlotSet: Hashable, Sendable {
   // One of the two is usually a slot or a few: the inlined part looks at one word of the other set.
 
   @inline(__always)
-  func subtracting(_ other: SlotSet) -> SlotSet {
+  package func subtracting(_ other: SlotSet) -> SlotSet {
     if rest.isEmpty { return SlotSet(first & ~other.word(base), at: base) }
     var left = self
     left.subtract(other)
@@ -52,18 +52,18 @@ package struct SlotSet: Hashable, Sendable {
   }
 
   @inline(__always)
-  func intersection(_ other: SlotSet) -> SlotSet {
+  package func intersection(_ other: SlotSet) -> SlotSet {
     if rest.isEmpty { return SlotSet(first & other.word(base), at: base) }
     return commonWords(with: other)
   }
 
   @inline(__always)
-  mutating func formUnion(_ other: SlotSet) {
+  package mutating func formUnion(_ other: SlotSet) {
     if other.rest.isEmpty { formUnion(other.first, at: other.base) } else { formUnion(words: other) }
   }
 
   @inline(__always)
-  mutating func subtract(_ other: SlotSet) {
+  package mutating func subtract(_ other: SlotSet) {
     if other.rest.isEmpty { subtract(other.first, at: other.base) } else { subtract(words: other) }
   }
 

@@ -29,6 +29,8 @@ final class Item: Sendable {
     self.position = position
   }
 
+  func has(_ content: SharedItems.Content) -> Bool { member === content.member && bytes == content.bytes }
+
   /// The same item of another model of the member.
   func showing(_ member: MemberModel?) -> Item {
     Item(id: id, ordinal: ordinal, owner: owner, facets: facets, bytes: bytes, position: position, of: member)

@@ -1,3 +1,4 @@
+internal import Nearby
 internal import Notation
 internal import Web
 
@@ -13,7 +14,7 @@ final class SharedItems {
   /// An item, and the lists that it is in.
   private struct Version {
     var item: Item
-    var lists: ListSet
+    var lists: NumberSet
   }
 
   private struct Place {
@@ -30,23 +31,24 @@ final class SharedItems {
       return others.isEmpty ? nil : others.first { $0.lists.contains(list) }?.item
     }
 
-    /// Takes the lists out of the items that they have here, and returns these, each with its lists.
-    mutating func take(_ lists: ListSet) -> [(item: Item, lists: ListSet)] {
-      var taken: [(item: Item, lists: ListSet)] = []
-      func take(from version: inout Version) {
-        let found = version.lists.intersection(lists)
-        if found.isEmpty { return }
-        taken.append((version.item, found))
-        version.lists.subtract(found)
-      }
-      take(from: &first)
-      for index in others.indices { take(from: &others[index]) }
-      if !others.isEmpty { others.removeAll { $0.lists.isEmpty } }
-      if first.lists.isEmpty, let other = others.popLast() { first = other }
-      return taken
+    /// An item with this content.
+    func item(_ content: Content) -> Item? {
+      if first.item.has(content) { return first.lists.isEmpty ? nil : first.item }
+      return others.isEmpty ? nil : others.first { $0.item.has(content) }?.item
     }
 
-    mutating func add(_ item: Item, in lists: ListSet) {
+    /// Takes lists out of an item that they have here.
+    mutating func take(_ lists: NumberSet, from item: Item) {
+      if first.item === item {
+        first.lists.subtract(lists)
+      } else if let index = others.firstIndex(where: { $0.item === item }) {
+        others[index].lists.subtract(lists)
+        if others[index].lists.isEmpty { others.remove(at: index) }
+      }
+      if first.lists.isEmpty, let other = others.popLast() { first = other }
+    }
+
+    mutating func add(_ item: Item, in lists: NumberSet) {
       if first.item === item {
         first.lists.formUnion(lists)
       } else if first.lists.isEmpty {
@@ -57,18 +59,13 @@ final class SharedItems {
         others.append(Version(item: item, lists: lists))
       }
     }
+  }
 
-    /// An item here with this content, and the lists that have one.
-    func same(_ bytes: [UInt8], _ member: MemberModel?) -> (item: Item, lists: ListSet)? {
-      var same: (item: Item, lists: ListSet)?
-      func see(_ version: Version) {
-        guard !version.lists.isEmpty, version.item.member === member, version.item.bytes == bytes else { return }
-        if same == nil { same = (version.item, version.lists) } else { same?.lists.formUnion(version.lists) }
-      }
-      see(first)
-      others.forEach(see)
-      return same
-    }
+  /// The content of an item: its JSON, and the member that it shows, if it is one.
+  struct Content {
+    let bytes: [UInt8]
+    let facets: [String: String]
+    var member: MemberModel?
   }
 
   /// The ID of a place; one that a list has for itself is that list's.
@@ -80,7 +77,7 @@ final class SharedItems {
   /// A change, and the lists that have it.
   struct SharedChange {
     let number: UInt64
-    let lists: ListSet
+    let lists: NumberSet
     let change: ItemChange
   }
 
@@ -141,9 +138,9 @@ final class SharedItems {
   /// The ring of changes of several lists.
   private(set) lazy var ring = makeRing()
   /// The subscribers of some lists, cached: the next change is mostly for the same.
-  private var listeners: (of: ListSet, who: Fanout.Listeners)?
+  private var listeners: (of: NumberSet, who: Fanout.Listeners)?
   /// Lists that have followers.
-  private var followed = ListSet()
+  private var followed = NumberSet()
   private var catchUpCount = 0
 
   init(epoch: String, _ limits: Collection.Limits) {
@@ -161,8 +158,12 @@ final class SharedItems {
   }
 
   func remove(_ list: SharedList) {
-    let slot = ListSet(list.slot)
-    for index in places.indices where !places[index].take(slot).isEmpty { forget(index + firstPlace) }
+    let slot = NumberSet(list.slot)
+    for index in places.indices {
+      guard let item = places[index].item(in: list.slot) else { continue }
+      places[index].take(slot, from: item)
+      forget(index + firstPlace)
+    }
     followed.subtract(slot)
     lists[list.slot] = nil
     freeSlots.append(list.slot)
@@ -190,16 +191,18 @@ final class SharedItems {
     numbers[key].flatMap { places[$0 - firstPlace].item(in: list) }
   }
 
-  /// The items of this ID that these lists have, each with its lists, and nil with those that have none.
-  func items(_ id: String, in lists: ListSet) -> [(item: Item?, lists: ListSet)] {
-    var (found, left): ([(item: Item?, lists: ListSet)], ListSet) = ([], lists)
-    if let number = numbers[Key(id: id)] {
-      var place = places[number - firstPlace]
-      for (item, lists) in place.take(lists) {
-        found.append((item, lists))
-        left.subtract(lists)
-      }
+  /// The items that these lists have at a place, each with its lists, and nil with those that have none.
+  private func items(at number: Int, in lists: NumberSet) -> [(item: Item?, lists: NumberSet)] {
+    var (found, left): ([(item: Item?, lists: NumberSet)], NumberSet) = ([], lists)
+    func see(_ version: Version) {
+      let common = version.lists.intersection(left)
+      if common.isEmpty { return }
+      found.append((version.item, common))
+      left.subtract(common)
     }
+    // A copy of the place would retain all that it has.
+    see(places[number - firstPlace].first)
+    for index in places[number - firstPlace].others.indices { see(places[number - firstPlace].others[index]) }
     if !left.isEmpty { found.append((nil, left)) }
     return found
   }
@@ -217,91 +220,96 @@ final class SharedItems {
   // MARK: Changes
 
   /// Puts an item for these lists together.
-  func put(
-    _ id: String, written bytes: [UInt8], facets: [String: String], of member: MemberModel? = nil, in lists: ListSet
-  ) {
-    put(Key(id: id), bytes, facets, member, lists)
-  }
+  func put(_ id: String, _ content: Content, in lists: NumberSet) { update(Key(id: id), in: lists) { _ in content } }
 
   /// Puts an item for one list alone; where it has one together with others, its own of that.
-  func put(
-    _ id: String, written bytes: [UInt8], facets: [String: String], of member: MemberModel?, inOwn list: Int
-  ) {
+  func put(_ id: String, _ content: Content, inOwn list: Int) {
     let shared = Key(id: id)
-    let isShared = member != nil || item(shared, list) != nil
-    put(isShared ? shared : Key(id: id, list: list), bytes, facets, member, ListSet(list))
+    let isShared = content.member != nil || item(shared, list) != nil
+    update(isShared ? shared : Key(id: id, list: list), in: NumberSet(list)) { _ in content }
   }
 
-  private func put(
-    _ key: Key, _ bytes: [UInt8], _ facets: [String: String], _ member: MemberModel?, _ lists: ListSet
-  ) {
-    let place = numbers[key]
-    let same = place.flatMap { places[$0 - firstPlace].same(bytes, member) }
-    var left = lists
-    if let same { left.subtract(same.lists) }
-    if left.isEmpty { return }
-    let before = place.map { places[$0 - firstPlace].take(left) } ?? []
-    var made = same?.item
-    func put(_ lists: ListSet, before: Item?) {
-      // While a reader catches up, an item's position is that of its change, for each of its lists.
-      let item =
-        (catchUpCount > 0 ? nil : made)
-        // A member has more than its JSON says.
-        ?? (before?.bytes == bytes ? before?.showing(member) : nil)
-        ?? Item(
-          id: key.id, ordinal: place.map { places[$0 - firstPlace].ordinal } ?? number + 1, owner: .gateway,
-          facets: facets, bytes: bytes, position: Position(epoch: epoch, offset: number + 1), of: member)
-      made = item
-      if let place {
-        places[place - firstPlace].add(item, in: lists)
+  /// An item that some lists have now, and the one before.
+  typealias Replacement = (before: Item?, item: Item, lists: NumberSet)
+
+  /// Changes the item of this ID for these lists: `change` is called for each item that some of them have, with nil for
+  /// those that have none, and returns what they are to have, or nil where that stays.
+  func update(_ id: String, in lists: NumberSet, _ change: (Item?) -> Content?) -> [Replacement] {
+    update(Key(id: id), in: lists, change)
+  }
+
+  @discardableResult
+  private func update(_ key: Key, in lists: NumberSet, _ change: (Item?) -> Content?) -> [Replacement] {
+    var number = numbers[key]
+    var replaced: [Replacement] = []
+    let parts = number.map { items(at: $0, in: lists) } ?? [(item: nil, lists: lists)]
+    for (before, lists) in parts {
+      guard let content = change(before), before?.has(content) != true else { continue }
+      let item = item(content, key, at: number, before)
+      if let number {
+        if let before { places[number - firstPlace].take(lists, from: before) }
+        places[number - firstPlace].add(item, in: lists)
       } else {
-        numbers[key] = firstPlace + places.count
+        number = firstPlace + places.count
+        numbers[key] = number
         places.append(Place(key: key, ordinal: item.ordinal, first: Version(item: item, lists: lists)))
       }
-      account(bytes.count - (before?.bytes.count ?? 0), before == nil ? 1 : 0, lists)
-      if before?.bytes != bytes { publish(ItemChange(item: item, before: before), lists) }
+      account(item.bytes.count - (before?.bytes.count ?? 0), before == nil ? 1 : 0, lists)
+      if before?.bytes != item.bytes { publish(ItemChange(item: item, before: before), lists) }
+      replaced.append((before, item, lists))
     }
-    var new = left
-    for (item, lists) in before {
-      new.subtract(lists)
-      put(lists, before: item)
-    }
-    if !new.isEmpty { put(new, before: nil) }
-    makeRoom(in: left, for: numbers[key])
+    if let number { makeRoom(in: lists, for: number) }
+    return replaced
+  }
+
+  /// The item with this content at a place, or a new one.
+  private func item(_ content: Content, _ key: Key, at number: Int?, _ before: Item?) -> Item {
+    let place = number.map { $0 - firstPlace }
+    // While a reader catches up, an item's position is that of its change, for each of its lists.
+    if catchUpCount == 0, let place, let item = places[place].item(content) { return item }
+    // A member has more than its JSON says.
+    if let before, before.bytes == content.bytes { return before.showing(content.member) }
+    return Item(
+      id: key.id, ordinal: place.map { places[$0].ordinal } ?? self.number + 1, owner: .gateway,
+      facets: content.facets, bytes: content.bytes, position: Position(epoch: epoch, offset: self.number + 1),
+      of: content.member)
   }
 
   func remove(_ id: String, from list: Int) {
     for key in [Key(id: id, list: list), Key(id: id)] {
-      if let number = numbers[key], remove(ListSet(list), at: number) { break }
+      if let number = numbers[key], remove(NumberSet(list), at: number) { break }
     }
     compact()
   }
 
   /// Takes lists out of a place; whether any was there.
   @discardableResult
-  private func remove(_ lists: ListSet, at number: Int) -> Bool {
-    let removed = places[number - firstPlace].take(lists)
-    for (item, lists) in removed {
+  private func remove(_ lists: NumberSet, at number: Int) -> Bool {
+    var isThere = false
+    for (item, lists) in items(at: number, in: lists) {
+      guard let item else { continue }
+      isThere = true
+      places[number - firstPlace].take(lists, from: item)
       account(-item.bytes.count, -1, lists)
       publish(ItemChange(item: nil, before: item), lists)
     }
     forget(number)
-    return !removed.isEmpty
+    return isThere
   }
 
-  private func account(_ bytes: Int, _ count: Int, _ slots: ListSet) {
+  private func account(_ bytes: Int, _ count: Int, _ slots: NumberSet) {
     slots.forEach { lists[$0]?.account(bytes, count) }
   }
 
   /// Removes the oldest items of lists that have too many, each from all such lists at once; a list whose oldest item is
   /// that at this place keeps it.
-  private func makeRoom(in slots: ListSet, for place: Int?) {
+  private func makeRoom(in slots: NumberSet, for place: Int) {
     if limits.itemsMax == .max, limits.itemsBytesMax == .max { return }
     while true {
-      var oldest: [Int: ListSet] = [:]
+      var oldest: [Int: NumberSet] = [:]
       slots.forEach { slot in
         guard let list = lists[slot], list.isFull, let number = oldestPlace(of: list), number != place else { return }
-        oldest[number, default: ListSet()].insert(slot)
+        oldest[number, default: NumberSet()].insert(slot)
       }
       if oldest.isEmpty { return compact() }
       for (number, lists) in oldest.sorted(by: { $0.key < $1.key }) { remove(lists, at: number) }
@@ -336,7 +344,7 @@ final class SharedItems {
 
   // MARK: Publishing
 
-  private func publish(_ change: ItemChange, _ slots: ListSet) {
+  private func publish(_ change: ItemChange, _ slots: NumberSet) {
     number += 1
     if let only = slots.only {
       lists[only]?.publishOwn(change, number)

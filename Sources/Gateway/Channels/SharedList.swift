@@ -1,3 +1,4 @@
+internal import Nearby
 internal import Web
 
 /// A collection whose items are mostly those of others too: a view of `SharedItems`, with numbers of its own.
@@ -13,11 +14,7 @@ final class SharedList: Collection {
   private var ownBytes = 0
   /// No place before this one has an item of the list.
   var oldestPlace = 0
-  private struct OwnChange {
-    let number: UInt64
-    let change: SharedItems.ItemChange
-  }
-  private var ownChanges: ArraySlice<OwnChange> = []
+  private var ownChanges = OwnChanges()
   /// The number of `SharedItems` up to which changes are not known: it began then, or has forgotten its own.
   private var forgottenNumber: UInt64
   /// The ring of its own changes.
@@ -51,7 +48,7 @@ final class SharedList: Collection {
   override func put(
     _ id: String, written bytes: [UInt8], owner: Owner, facets: [String: String] = [:], of member: MemberModel? = nil
   ) -> Item {
-    shared.put(id, written: bytes, facets: facets, of: member, inOwn: slot)
+    shared.put(id, SharedItems.Content(bytes: bytes, facets: facets, member: member), inOwn: slot)
     guard let item = self[id] else { preconditionFailure("other items make room for it") }
     return item
   }
@@ -75,8 +72,10 @@ final class SharedList: Collection {
   /// Publishes a change that no other list has.
   func publishOwn(_ change: SharedItems.ItemChange, _ number: UInt64) {
     ownOffset += 1
-    ownChanges.append(OwnChange(number: number, change: change))
-    while ownChanges.count > changesFactor * limits.changesMax { forgottenNumber = ownChanges.removeFirst().number }
+    ownChanges.append(number, change)
+    while ownChanges.count > changesFactor * limits.changesMax, let oldest = ownChanges.removeFirst() {
+      forgottenNumber = oldest
+    }
     if let ring, ring.subscriberCount > 0 { change.publish(in: ring) }
     notifyFollowers()
   }
@@ -107,18 +106,19 @@ final class SharedList: Collection {
       latest.append((number, change))
       return true
     }
-    var own = ownChanges.endIndex
+    var own = ownChanges.latest
+    var next = own.next()
     for change in shared.latestChanges where change.number > end {
-      while own > ownChanges.startIndex, ownChanges[own - 1].number > change.number {
-        own -= 1
-        guard add(ownChanges[own].number, ownChanges[own].change) else { return latest }
+      while let (number, change) = next.flatMap({ $0.number > change.number ? $0 : nil }) {
+        guard add(number, change) else { return latest }
+        next = own.next()
       }
       guard latest.count < countMax else { return latest }
       if change.lists.contains(slot), !add(change.number, change.change) { return latest }
     }
-    while own > ownChanges.startIndex {
-      own -= 1
-      guard add(ownChanges[own].number, ownChanges[own].change) else { return latest }
+    while let (number, change) = next {
+      guard add(number, change) else { return latest }
+      next = own.next()
     }
     return latest
   }

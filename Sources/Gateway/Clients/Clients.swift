@@ -27,6 +27,7 @@ final class Clients {
 
   struct Client {
     let id: ClientID
+    let number: Int
     var name: String
     let role: Role
     let scopes: Scopes
@@ -42,7 +43,7 @@ final class Clients {
         expires: expiresAt?.milliseconds, scopes: scopes.stored)
     }
 
-    var view: ClientView { ClientView(id: id, name: name, role: role, scopes: scopes) }
+    var view: ClientView { ClientView(id: id, number: number, name: name, role: role, scopes: scopes) }
   }
 
   struct Code {
@@ -68,6 +69,8 @@ final class Clients {
   private let clock: () -> Timestamp
   private let steadyClock: () -> Instant
   private(set) var clients: [ClientID: Client] = [:]
+  /// How many there were since the gateway was started.
+  private var clientCount = 0
   private var byDigest: [Digest: ClientID] = [:]
   private var tokenCache = TokenCache()
   private var codes: [String: Code] = [:]
@@ -82,6 +85,11 @@ final class Clients {
     self.steadyClock = steadyClock
   }
 
+  private func nextNumber() -> Int {
+    defer { clientCount += 1 }
+    return clientCount
+  }
+
   // MARK: Tokens
 
   /// Restores the clients of earlier runs.
@@ -91,7 +99,8 @@ final class Clients {
       let created = Timestamp(milliseconds: client.created)
       let id = ClientID(text: client.id)
       clients[id] = Client(
-        id: id, name: client.name, role: role, scopes: Scopes(stored: client.scopes), createdAt: created,
+        id: id, number: nextNumber(), name: client.name, role: role, scopes: Scopes(stored: client.scopes),
+        createdAt: created,
         expiresAt: client.expires.map(Timestamp.init(milliseconds:)), digest: digest)
       byDigest[digest] = id
     }
@@ -166,7 +175,7 @@ final class Clients {
     let token = Secrets.token()
     let now = clock()
     let client = Client(
-      id: ClientID(text: Secrets.id()), name: name, role: role, scopes: scopes, createdAt: now,
+      id: ClientID(text: Secrets.id()), number: nextNumber(), name: name, role: role, scopes: scopes, createdAt: now,
       expiresAt: time.map { now + $0 }, digest: digest(token))
     clients[client.id] = client
     byDigest[client.digest] = client.id

@@ -1,8 +1,10 @@
+internal import Nearby
+
 /// The owner of an item, which determines the clients that see it.
 enum Owner: Hashable, Sendable {
   case client(ClientID)
-  /// Clients that see it, and do not change it.
-  case clients(Set<ClientID>)
+  /// The numbers of clients that see it, and do not change it.
+  case clients(NumberSet)
   /// The gateway's own peer: every paired client sees it.
   case gateway
   case operators
@@ -10,7 +12,7 @@ enum Owner: Hashable, Sendable {
   func isSeen(by client: ClientView) -> Bool {
     switch self {
     case .client(let id): client.id == id
-    case .clients(let ids): ids.contains(client.id)
+    case .clients(let numbers): numbers.contains(client.number)
     case .gateway: true
     case .operators: client.role >= .operator
     }
@@ -25,16 +27,16 @@ enum Owner: Hashable, Sendable {
     }
   }
 
-  /// All who see the things of one of these.
-  init(anyOf owners: some Sequence<Owner>) {
-    var ids: Set<ClientID> = []
-    for owner in owners {
-      guard case .client(let id) = owner else {
+  /// All who see the things of one of these peers.
+  init(of peers: some Sequence<PeerModel>) {
+    var numbers = NumberSet()
+    for peer in peers {
+      guard case .client = peer.owner else {
         self = .gateway
         return
       }
-      ids.insert(id)
+      if let number = peer.clientNumber { numbers.insert(number) }
     }
-    self = .clients(ids)
+    self = .clients(numbers)
   }
 }

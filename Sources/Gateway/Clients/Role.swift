@@ -29,6 +29,8 @@ struct ClientID: Hashable, Sendable, CustomStringConvertible {
 /// A client as a request knows it.
 struct ClientView: Hashable, Sendable {
   let id: ClientID
+  /// Its number among all clients since the gateway was started; none has that of another, also once it is gone.
+  var number = Int.max
   let name: String
   let role: Role
   var scopes = Scopes.all

@@ -43,6 +43,10 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   var onUnreliable: (Nearby.Message, [EndpointID]) -> Void = { _, _ in }
   /// Called with each event of the gateway's sessions, and those that have it.
   var onEvent: (SessionEvent, [EndpointID]) -> Void = { _, _ in }
+  /// Called with members whose state with some sessions is new.
+  var onMembers: ([Member], MemberState, [EndpointID]) -> Void = { _, _, _ in }
+  var onAdhoc: (DiscoveryState, EndpointID) -> Void = { _, _ in }
+  var onClosed: (EndpointID) -> Void = { _ in }
   /// Called with the delivery status of a message of a session without a durable history.
   var onSettled: (_ message: UInt64, [EndpointID], DeliveryStatus, _ session: EndpointID) -> Void = { _, _, _, _ in }
 
@@ -214,6 +218,11 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   }
 
   func handle(_ event: SessionEvent, in sessions: [EndpointID]) { onEvent(event, sessions) }
+  func changed(_ members: [Member], _ state: MemberState, in sessions: [EndpointID]) {
+    onMembers(members, state, sessions)
+  }
+  func adhocChanged(_ state: DiscoveryState, in session: EndpointID) { onAdhoc(state, session) }
+  func closed(_ session: EndpointID) { onClosed(session) }
 
   func settled(_ message: UInt64, for recipients: [EndpointID], _ status: DeliveryStatus, in session: EndpointID) {
     guard let history = histories[session] else { return onSettled(message, recipients, status, session) }

@@ -18,7 +18,9 @@ extension Core {
     let written = text.written(as: id, at: Timestamp.now)
     for model in audience.otherMessages { put(text, as: id, written, in: model) }
     let facets = messageFacets.of(text.from, text.mode.word)
-    for (items, slots) in audience.messages { items.put(id, written: written, facets: facets, in: slots) }
+    for (items, slots) in audience.messages {
+      items.put(id, SharedItems.Content(bytes: written, facets: facets), in: slots)
+    }
   }
 
   /// Announces an unreliable message, which waits neither for the sessions' other events nor for the store.
@@ -101,9 +103,9 @@ extension Core {
   func sendAtOnce(_ call: Call, in model: SessionModel, named name: String? = nil) throws(Problem) -> Item {
     let recipients = try recipients(call, in: model)
     let text = try text(of: call, .reliable, to: recipients, in: model)
-    let members = recipients ?? model.session.members
     earlyStatuses = []
     defer { earlyStatuses = nil }
+    let count = recipients?.count ?? model.session.memberCount
     let number: UInt64
     do throws(NearbyError) {
       number = try model.session.dispatch(
@@ -115,14 +117,27 @@ extension Core {
     meters.message(.outgoing, .reliable, call.body.count)
     let id = name ?? Secrets.id()
     let head = text.written(as: id, at: Timestamp.now).dropLast()
-    var delivery = Delivery(of: id, head.count, to: members)
     // Peers of this gateway have it by now.
-    for early in earlyStatuses ?? [] where early.message == number {
-      delivery.set(early.status, for: early.recipients)
+    let early = (earlyStatuses ?? []).filter { $0.message == number }
+    let deliveredCount = early.reduce(0) { $1.status == .delivered ? $0 + $1.recipients.count : $0 }
+    var delivery: Delivery
+    if deliveredCount == count, let members = known(recipients, count, in: model) {
+      delivery = Delivery(deliveredTo: count, count > Delivery.namedMax ? nil : members)
+    } else {
+      delivery = Delivery(of: id, head.count, to: recipients ?? model.session.members)
+      for early in early { delivery.set(early.status, for: early.recipients) }
     }
     let item = put(text, as: id, delivery.written(after: head), in: model)
     if !delivery.isSettled { model.deliveries[number] = delivery }
     return item
+  }
+
+  /// The members who are these recipients, or all; none where they are too many to be named, and nil where its list shows
+  /// others yet.
+  private func known(_ recipients: [Member]?, _ count: Int, in model: SessionModel) -> [MemberModel]? {
+    if count > Delivery.namedMax { return [] }
+    let members = recipients?.compactMap { model.known($0.id) } ?? model.connected
+    return members.count == count ? members : nil
   }
 
   /// Idempotent send: returns the message with that name, or sends it once, however often it is asked for.
@@ -178,7 +193,7 @@ extension Core {
   private func recipients(_ call: Call, in model: SessionModel) throws(Problem) -> [Member]? {
     let names = call.query.filter { $0.name == "to" }.map(\.value)
     if names.isEmpty {
-      guard model.connectedCount > 0 else {
+      guard model.counts.connected > 0 else {
         throw Problem(.notConnected, "nobody is connected in this session, and so nothing was sent", rule: "connected")
       }
       return nil

@@ -12,20 +12,72 @@ extension Core {
   private static let pendingEventsMax = 4_096
   private static let pendingBytesMax = 8 << 20
 
+  /// An event that waits for its turn, and its sessions.
+  struct PendingEvent {
+    enum Kind {
+      case event(SessionEvent)
+      case members([Member], MemberState)
+      case adhoc(DiscoveryState)
+      case closed
+    }
+
+    let kind: Kind
+    let sessions: [EndpointID]
+    /// Where it is of members: whose state lists are to show, and in which sessions. That is not a state whose next one
+    /// waits behind it.
+    var listed: (members: [Member], sessions: [EndpointID]) = ([], [])
+
+    /// Does not list these members in these sessions, where it is all of its members or all of its sessions.
+    mutating func unlist(_ members: [Member], in sessions: [EndpointID]) {
+      if listed.sessions == sessions {
+        let gone = Set(members.map(\.id))
+        listed.members.removeAll { gone.contains($0.id) }
+      } else if listed.members == members {
+        let gone = Set(sessions)
+        listed.sessions.removeAll { gone.contains($0) }
+      }
+    }
+  }
+
   /// Handles an event later: the host is in the middle of its outputs.
   func enqueue(_ event: SessionEvent, in sessions: [EndpointID]) {
-    pendingEvents.append((event, sessions))
+    if case .member(let member, let state) = event { return enqueue([member], state, in: sessions) }
     if case .message(let message) = event { pendingBytes += message.bytes.count }
+    enqueue(PendingEvent(kind: .event(event), sessions: sessions))
+  }
+
+  /// How many events back those are looked for by which members began to connect that are connected now: mostly there are
+  /// a few of the other side, and of the one who has invited them, between.
+  private static let connectingDepth = 8
+
+  func enqueue(_ members: [Member], _ state: MemberState, in sessions: [EndpointID]) {
+    if state == .connected {
+      for index in pendingEvents.indices.suffix(Self.connectingDepth) {
+        guard case .members(_, .connecting) = pendingEvents[index].kind else { continue }
+        pendingEvents[index].unlist(members, in: sessions)
+      }
+    }
+    enqueue(PendingEvent(kind: .members(members, state), sessions: sessions, listed: (members, sessions)))
+  }
+
+  func enqueue(_ event: PendingEvent) {
+    pendingEvents.append(event)
     if pendingEvents.count == 1 { reactor.soon { [weak self] in self?.handleEvents() } }
   }
 
-  private func models(of sessions: [EndpointID]) -> [SessionModel] { sessions.compactMap { sessionsByEndpoint[$0] } }
+  /// A member that connects is four events: two that it has, and two that the others have.
+  private static let latestAudiencesMax = 4
 
   func audience(_ sessions: [EndpointID]) -> EventAudience {
-    if let latestAudience, latestAudience.endpoints == sessions { return latestAudience.audience }
-    let audience = EventAudience(models(of: sessions))
-    latestAudience = (sessions, audience)
+    if let latest = latestAudiences.last(where: { $0.endpoints == sessions }) { return latest }
+    let audience = EventAudience(sessions, sessions.compactMap { sessionsByEndpoint[$0] })
+    if latestAudiences.count == Self.latestAudiencesMax { latestAudiences.removeFirst() }
+    latestAudiences.append(audience)
     return audience
+  }
+
+  private func models(of pending: PendingEvent) -> [SessionModel] {
+    pending.sessions.compactMap { sessionsByEndpoint[$0] }
   }
 
   private func handleEvents() {
@@ -34,21 +86,20 @@ extension Core {
     while count < pendingEvents.count,
       Reactor.now < end || pendingEvents.count - count > Self.pendingEventsMax || pendingBytes > Self.pendingBytesMax
     {
-      let (event, sessions) = pendingEvents[count]
-      let audience = audience(sessions)
+      let pending = pendingEvents[count]
       count += 1
-      guard case .member(let member, let state) = event else {
-        handle(event, in: audience)
-        continue
+      switch pending.kind {
+      case .event(let event): handle(event, in: audience(pending.sessions))
+      case .members(let members, let state):
+        let listed = pending.listed
+        if !listed.members.isEmpty, !listed.sessions.isEmpty {
+          let audience = audience(listed.sessions)
+          for member in listed.members { memberChanged(member, state, audience) }
+        }
+        publishChange(of: members, to: state, audience(pending.sessions))
+      case .adhoc(let state): for model in models(of: pending) { adhocStateChanged(DiscoveryStatus(state), in: model) }
+      case .closed: for model in models(of: pending) { closed(model.id) }
       }
-      var members = [member]
-      while count < pendingEvents.count, pendingEvents[count].sessions == sessions,
-        case .member(let next, state) = pendingEvents[count].event
-      {
-        members.append(next)
-        count += 1
-      }
-      memberChanged(members, state, audience)
     }
     pendingEvents.removeFirst(count)
     if !pendingEvents.isEmpty { reactor.soon { [weak self] in self?.handleEvents() } }
@@ -91,18 +142,18 @@ extension Core {
         "clockStepped", about: "\(model.path)/clock", model.owner,
         [.init("milliseconds", .real(step / .milliseconds(1)))])
     case .undelivered(let members, let status):
-      publishEvent("undelivered", of: members, in: [model], [.init("fate", .text("\(status)"))])
+      publishEvent(
+        "undelivered", of: members, in: [model], seenBy: model.owner, [.init("fate", .text("\(status)"))])
     }
   }
 
-  /// These members are in a new state with each of these sessions.
-  private func memberChanged(_ members: [Member], _ state: MemberState, _ audience: EventAudience) {
-    for member in members { memberChanged(member, state, audience) }
+  private func publishChange(of members: [Member], to state: MemberState, _ audience: EventAudience) {
     var details: [JSON.Member] = []
     if case .notConnected(let reason) = state { details = [.init("reason", .text("\(reason)"))] }
-    publishEvent(state.word, of: members, in: audience.sessions, details)
+    publishEvent(state.word, of: members, in: audience.sessions, seenBy: audience.owner, details)
   }
 
+  /// A member is in a new state with each of these sessions.
   private func memberChanged(_ member: Member, _ state: MemberState, _ audience: EventAudience) {
     var admitting: SessionModel?
     for model in audience.sessions where !model.invitees.isEmpty { forgetInvitee(member.peer.text, in: model) }
@@ -143,14 +194,15 @@ extension Core {
     if audience.crowds.isEmpty { return }
     let text = id.text
     for (crowd, slots) in audience.crowds {
-      for (item, slots) in crowd.members.items(text, in: slots) {
-        guard let view = change(item?.member) else { continue }
-        let known = memberModel(of: view)
-        crowd.members.put(text, written: known.bytes, facets: known.facets, of: known, in: slots)
+      let changes = crowd.members.update(text, in: slots) { change($0?.member).map { memberModel(of: $0).content } }
+      for (before, item, slots) in changes {
+        guard let known = item.member else { continue }
+        let difference = MemberCounts(known) - MemberCounts(before?.member)
         slots.forEach { slot in
           guard let model = crowd.session(at: slot) else { return }
-          if model.count(known, before: item?.member) { publishSoon(model) }
-          note(known, item?.member, model)
+          model.counts += difference
+          if difference.connected != 0 { publishSoon(model) }
+          note(known, before?.member, model)
         }
       }
     }
@@ -169,14 +221,15 @@ extension Core {
     } then: { _, _, model in
       changed.append(model)
     }
-    publishEvent(event, of: [member], in: changed, details)
+    publishEvent(event, of: [member], in: changed, seenBy: Owner(of: changed.lazy.map(\.peer)), details)
   }
 
   /// Limit for the events of one change; where more sessions and members have it, one event stands for all of them.
   private static let eventsPerChangeMax = 16
 
   private func publishEvent(
-    _ event: String, of members: [Member], in models: [SessionModel], _ details: [JSON.Member]
+    _ event: String, of members: [Member], in models: [SessionModel], seenBy owner: @autoclosure () -> Owner,
+    _ details: [JSON.Member]
   ) {
     guard members.count * models.count > Self.eventsPerChangeMax, let model = models.first else {
       for model in models {
@@ -194,7 +247,7 @@ extension Core {
       counts = [.init("displayName", .text(members[0].name))]
     }
     if models.count > 1 { counts.append(.init("sessions", .number(models.count))) }
-    publishEvent(event, about: about, Owner(anyOf: models.map(\.owner)), counts + details)
+    publishEvent(event, about: about, owner(), counts + details)
   }
 
   // MARK: Counts
@@ -260,13 +313,15 @@ extension Core {
     model.members.remove(id)
   }
 
-  /// Keeps former members for display, up to a limit.
+  /// Keeps former members for display, up to a limit; past it, makes room for some more at once.
   private func forgetOldMembers(of model: SessionModel) {
-    guard model.goneCount > Self.goneMembersMax else { return }
+    guard model.counts.gone > Self.goneMembersMax else { return }
     let gone = model.members.all.filter { $0.member?.isPresent == false }
-    guard let oldest = gone.min(by: { $0.position.offset < $1.position.offset }) else { return }
-    _ = model.count(nil, before: oldest.member)
-    model.members.remove(oldest.id)
+    let oldest = gone.sorted { $0.position.offset < $1.position.offset }.dropLast(Self.goneMembersMax * 3 / 4)
+    for item in oldest {
+      model.counts -= MemberCounts(item.member)
+      model.members.remove(item.id)
+    }
   }
 
   static let goneMembersMax = 256
@@ -275,7 +330,9 @@ extension Core {
   @discardableResult
   func show(_ view: MemberModel.View, in model: SessionModel) -> MemberModel {
     let known = memberModel(of: view)
-    if model.count(known, before: model.known(known.id)) { publishSoon(model) }
+    let difference = MemberCounts(known) - MemberCounts(model.known(known.id))
+    model.counts += difference
+    if difference.connected != 0 { publishSoon(model) }
     model.members.put(known.id, written: known.bytes, owner: model.owner, facets: known.facets, of: known)
     return known
   }

@@ -39,38 +39,41 @@ final class Crowd {
 }
 
 /// The sessions here that an event is for, by the lists that they share.
-struct EventAudience {
+final class EventAudience {
+  let endpoints: [EndpointID]
   let sessions: [SessionModel]
   /// The slots of those with shared lists of members.
-  private(set) var crowds: [(crowd: Crowd, slots: ListSet)] = []
+  private(set) var crowds: [(crowd: Crowd, slots: NumberSet)] = []
   /// Those with lists of their own.
   private(set) var others: [SessionModel] = []
   /// The slots of the lists of those that share their messages, and the sessions whose messages are in memory and their
   /// own.
-  private(set) var messages: [(items: SharedItems, slots: ListSet)] = []
+  private(set) var messages: [(items: SharedItems, slots: NumberSet)] = []
   private(set) var otherMessages: [SessionModel] = []
+  private(set) lazy var owner = Owner(of: sessions.lazy.map(\.peer))
 
-  init(_ sessions: [SessionModel]) {
+  init(_ endpoints: [EndpointID], _ sessions: [SessionModel]) {
+    self.endpoints = endpoints
     self.sessions = sessions
     for session in sessions {
       if let crowd = session.crowd {
         if let index = crowds.firstIndex(where: { $0.crowd === crowd }) {
           crowds[index].slots.insert(session.slot)
         } else {
-          crowds.append((crowd, ListSet(session.slot)))
+          crowds.append((crowd, NumberSet(session.slot)))
         }
       } else {
         others.append(session)
       }
       guard session.history == nil else { continue }
-      guard let list = session.messages as? SharedList else {
+      guard let list = session.sharedMessages else {
         otherMessages.append(session)
         continue
       }
       if let index = messages.firstIndex(where: { $0.items === list.shared }) {
         messages[index].slots.insert(list.slot)
       } else {
-        messages.append((list.shared, ListSet(list.slot)))
+        messages.append((list.shared, NumberSet(list.slot)))
       }
     }
   }

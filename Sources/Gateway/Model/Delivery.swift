@@ -45,19 +45,27 @@ struct Delivery {
     }
 
     mutating func write(to json: inout [UInt8]) {
-      if head.isEmpty {
-        head += "{\"member\":\"".utf8
-        head += id.text.utf8
-        head += "\",\"peer\":\"".utf8
-        head += peer.text.utf8
-        head += "\",\"displayName\":".utf8
-        JSON.write(name, to: &head)
-        head += ",\"state\":\"".utf8
-      }
-      json += head
-      json += state.rawValue.utf8
-      json += "\"}".utf8
+      if head.isEmpty { head = Delivery.head(id, peer, name) }
+      Delivery.write(head, state, to: &json)
     }
+  }
+
+  /// The unchanging part of a recipient's JSON.
+  static func head(_ id: EndpointID, _ peer: PeerID, _ name: String) -> [UInt8] {
+    var head = Array("{\"member\":\"".utf8)
+    head += id.text.utf8
+    head += "\",\"peer\":\"".utf8
+    head += peer.text.utf8
+    head += "\",\"displayName\":".utf8
+    JSON.write(name, to: &head)
+    head += ",\"state\":\"".utf8
+    return head
+  }
+
+  private static func write(_ head: [UInt8], _ state: State, to json: inout [UInt8]) {
+    json += head
+    json += state.rawValue.utf8
+    json += "\"}".utf8
   }
 
   /// The message's ID, where it is not known otherwise.
@@ -69,6 +77,9 @@ struct Delivery {
   private var places: [EndpointID: Int] = [:]
   /// How many recipients are in each state.
   private var counts = SIMD4<Int>()
+  private let isNamed: Bool
+  /// All of its recipients, where all have it.
+  private let delivered: [MemberModel]
 
   init(of message: String = "", _ headCount: Int = 0, to members: [Member]) {
     self.init(message, headCount, members.map { Recipient($0.id, peer: $0.peer, name: $0.name) })
@@ -77,10 +88,18 @@ struct Delivery {
   private init(_ message: String, _ headCount: Int, _ recipients: [Recipient]) {
     self.message = message
     self.headCount = headCount
-    self.recipients = recipients
+    (self.recipients, delivered) = (recipients, [])
+    isNamed = recipients.count <= Self.namedMax
     for recipient in recipients { counts[recipient.state.place] += 1 }
     guard recipients.count > Self.linearSearchMax else { return }
     for (place, recipient) in recipients.enumerated() { places[recipient.id] = place }
+  }
+
+  /// A message that all of its recipients have; they are shown by name where it is known who they are.
+  init(deliveredTo count: Int, _ members: [MemberModel]?) {
+    (message, headCount, recipients) = ("", 0, [])
+    (delivered, isNamed) = (members ?? [], members != nil)
+    counts[State.delivered.place] = count
   }
 
   /// Up to so many, a linear search is as fast as a lookup.
@@ -114,7 +133,7 @@ struct Delivery {
       json += "\":".utf8
       JSON.write(counts[state.place], to: &json)
     }
-    if recipients.count <= Self.namedMax {
+    if isNamed {
       json += ",\"recipients\":".utf8
       writeRecipients(to: &json)
     }
@@ -126,6 +145,10 @@ struct Delivery {
     for place in recipients.indices {
       if place > 0 { json.append(UInt8(ascii: ",")) }
       recipients[place].write(to: &json)
+    }
+    for (place, member) in delivered.enumerated() {
+      if place > 0 { json.append(UInt8(ascii: ",")) }
+      Self.write(member.recipientHead, .delivered, to: &json)
     }
     json.append(UInt8(ascii: "]"))
   }
@@ -200,7 +223,7 @@ extension Delivery {
   /// The whole message, whose last member this is.
   mutating func written(after head: ArraySlice<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
-    let named = recipients.count <= Self.namedMax ? recipients.count : 0
+    let named = isNamed ? recipients.count + delivered.count : 0
     bytes.reserveCapacity(head.count + Self.frameBytes + named * Self.recipientBytes)
     bytes += head
     bytes += ",\"delivery\":".utf8

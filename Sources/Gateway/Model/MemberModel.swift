@@ -47,8 +47,11 @@ final class MemberModel: Sendable {
   let id: String
   let bytes: [UInt8]
   let facets: [String: String]
+  /// The beginning of its JSON as a recipient of a message.
+  let recipientHead: [UInt8]
 
   init(_ view: View) {
+    recipientHead = Delivery.head(view.member.id, view.member.peer, view.member.name)
     self.view = view
     id = view.member.id.text
     let json = view.json
@@ -69,7 +72,42 @@ final class MemberModel: Sendable {
     return ![.lost, .slow, .unreachable, .timedOut].contains(reason)
   }
 
+  var content: SharedItems.Content { SharedItems.Content(bytes: bytes, facets: facets, member: self) }
+
   static let words = ["connecting", "connected", "notConnected"]
+}
+
+/// How many members are connected, and how many have gone.
+struct MemberCounts {
+  private(set) var connected = 0
+  private(set) var gone = 0
+
+  init() {}
+
+  /// Those of one member, or of none.
+  init(_ member: MemberModel?) {
+    switch member?.view.state {
+    case .connected: connected = 1
+    case .notConnected: gone = 1
+    case .connecting, nil: break
+    }
+  }
+
+  static func - (some: MemberCounts, others: MemberCounts) -> MemberCounts {
+    var difference = some
+    difference -= others
+    return difference
+  }
+
+  static func += (counts: inout MemberCounts, others: MemberCounts) {
+    counts.connected += others.connected
+    counts.gone += others.gone
+  }
+
+  static func -= (counts: inout MemberCounts, others: MemberCounts) {
+    counts.connected -= others.connected
+    counts.gone -= others.gone
+  }
 }
 
 extension MemberModel.View {

@@ -15,6 +15,9 @@ final class PeerModel {
   let createdAt: Timestamp
   /// Since when its client is absent; nil while it is present.
   var awaySince: Timestamp?
+  var sessionCount = 0
+  /// The number of its client; nil for the gateway's own peer.
+  var clientNumber: Int?
 
   init(_ peer: Peer, _ owner: Owner, _ lifetime: Lifetime, at time: Timestamp) {
     self.peer = peer
@@ -43,7 +46,10 @@ extension Core {
     publishEvent("peerAdded", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
     for advice in earlyAdvice.filter({ $0.peer == peer.peer.id }) { report(advice) }
     earlyAdvice.removeAll { $0.peer == peer.peer.id }
-    if case .client(let client) = peer.owner { presence.watch(client) }
+    if case .client(let client) = peer.owner {
+      presence.watch(client)
+      peer.clientNumber = clients.clients[client]?.number
+    }
     return publish(peer)
   }
 

@@ -69,6 +69,7 @@ final class SessionModel {
   let history: History?
   /// The sessions with which it shares its members, and its messages where they are in memory.
   let crowd: Crowd?
+  let sharedMessages: SharedList?
   /// Its number in the crowd.
   let slot: Int
   let members: Collection
@@ -85,9 +86,7 @@ final class SessionModel {
   var isLocked = false
   var adhoc: String?
   var blocked: Set<String> = []
-  /// The numbers of its members that are connected, and that have gone.
-  private(set) var connectedCount = 0
-  private(set) var goneCount = 0
+  var counts = MemberCounts()
   /// Whether its count is to be published.
   var isPublishingDue = false
   /// Peers that were invited and did not join, by their IDs, oldest first; each has its place among the members.
@@ -118,8 +117,10 @@ final class SessionModel {
     members = shared ?? core.collection("\(path)/members")
     slot = shared?.slot ?? 0
     if let crowd, retention.kind == .memory {
-      messages = core.collection("\(path)/messages", of: crowd.messages(Core.limits(of: retention)))
+      let shared = core.collection("\(path)/messages", of: crowd.messages(Core.limits(of: retention)))
+      (sharedMessages, messages) = (shared, shared)
     } else {
+      sharedMessages = nil
       messages = core.collection("\(path)/messages", Core.limits(of: retention), epoch: history?.session.epoch)
     }
     datagrams = core.datagramCollection("\(path)/datagrams")
@@ -146,17 +147,6 @@ final class SessionModel {
   func known(_ endpoint: String) -> MemberModel? { members[endpoint]?.member }
   func known(_ endpoint: EndpointID) -> MemberModel? { known(endpoint.text) }
 
-  /// Counts a member that it sees otherwise than before; whether the number of connected ones is another now.
-  func count(_ member: MemberModel?, before: MemberModel?) -> Bool {
-    func change(_ isSo: (MemberModel) -> Bool) -> Int {
-      (member.map(isSo) == true ? 1 : 0) - (before.map(isSo) == true ? 1 : 0)
-    }
-    goneCount += change { !$0.isPresent }
-    let connected = change { $0.isConnected }
-    connectedCount += connected
-    return connected != 0
-  }
-
   /// The member with this endpoint, or one of this peer.
   func find(_ text: String) -> MemberModel? {
     if let known = known(text) { return known }
@@ -168,7 +158,7 @@ final class SessionModel {
     var members: [JSON.Member] = [
       .init("id", .text(id)), .init("peer", .text(peer.id)), .init("encryption", .text("\(parameters.encryption)")),
       .init("trust", .text(parameters.trust.rawValue)), .init("maxPeers", .number(parameters.maxPeers)),
-      .init("connected", .number(connectedCount)), .init("locked", .bool(isLocked)),
+      .init("connected", .number(counts.connected)), .init("locked", .bool(isLocked)),
       .init("blocked", .list(blocked.sorted().map(JSON.text))),
       .init(
         "history",
@@ -244,22 +234,21 @@ extension Core {
 
   func begin(_ model: SessionModel) {
     publish(model)
-    let (id, session) = (model.id, model.session)
-    // A session that has ended by now has its last events still in its queue.
-    for event in session.observe() { enqueue(event, in: [session.id]) }
-    start { core in
-      for await event in session.events { core.enqueue(event, in: [session.id]) }
-      core.closed(id)
+    let session = model.session
+    guard let events = session.observe() else {
+      return start { core in
+        for await event in session.events { core.enqueue(event, in: [session.id]) }
+        core.enqueue(PendingEvent(kind: .closed, sessions: [session.id]))
+      }
     }
-    start { core in
-      for await state in session.adhocStates { core.adhocStateChanged(DiscoveryStatus(state), in: id) }
-    }
+    for event in events { enqueue(event, in: [session.id]) }
+    adhocStateChanged(DiscoveryStatus(session.adhocState), in: model)
   }
 
-  private func adhocStateChanged(_ status: DiscoveryStatus, in id: String) {
-    guard let model = sessions[id], model.adhoc != nil else { return }
+  func adhocStateChanged(_ status: DiscoveryStatus, in model: SessionModel) {
+    guard model.adhoc != nil else { return }
     publish(model)
-    for advertiser in advertisers.values where advertiser.invitations == .adhoc && advertiser.session == id {
+    for advertiser in advertisers.values where advertiser.invitations == .adhoc && advertiser.session == model.id {
       set(status, of: advertiser)
     }
   }
@@ -280,12 +269,14 @@ extension Core {
 
   func register(_ model: SessionModel) {
     sessions[model.id] = model
+    model.peer.sessionCount += 1
     sessionsByEndpoint[model.session.id] = model
-    latestAudience = nil
+    latestAudiences = []
   }
 
-  private func closed(_ id: String) {
+  func closed(_ id: String) {
     guard let model = sessions.removeValue(forKey: id) else { return }
+    model.peer.sessionCount -= 1
     sessionsByEndpoint[model.session.id] = nil
     for resource in model.resourceModels.values {
       removeFromUse(resource, of: model.owner)
@@ -302,7 +293,7 @@ extension Core {
     sessionList.remove(id)
     for collection in model.collections { end(collection) }
     if let crowd = model.crowd, crowd.remove(at: model.slot) { forget(crowd) }
-    latestAudience = nil
+    latestAudiences = []
     if model.isPublishingDue { dueSessions.removeAll { $0 === model } }
     publishEvent("sessionClosed", about: model.path, model.owner)
   }

@@ -126,7 +126,7 @@ extension Metric {
     .one(.gauge, "vicinity_browsers", "Browsers.") { Double($0.browsers.count) },
     .one(.gauge, "vicinity_sessions", "Sessions of its peers, counted for each end.") { Double($0.sessions.count) },
     .one(.gauge, "vicinity_pairs", "Connected members, counted for each end of a session.") { core in
-      Double(core.sessions.values.reduce(0) { $0 + $1.connectedCount })
+      Double(core.sessions.values.reduce(0) { $0 + $1.counts.connected })
     },
     .one(.gauge, "vicinity_clients", "Clients that hold a token.") { Double($0.clients.clients.count) },
     .one(.counter, "vicinity_pairings_total", "Pairing codes that were exchanged for a token.") {

@@ -61,7 +61,7 @@ extension Core {
     case .requestMicroseconds: Int(meters.answers.reduce(0) { $0 + $1.times.sum } / 1_000)
     case .processorMilliseconds: Int((ProcessStatistics.processorTime ?? 0) * 1_000)
     case .memoryBytes: Int(ProcessStatistics.memory?.resident ?? 0)
-    case .members: sessions.values.reduce(0) { $0 + $1.connectedCount }
+    case .members: sessions.values.reduce(0) { $0 + $1.counts.connected }
     case .links: host.network?.linkCount ?? 0
     case .webSockets: sockets.count
     }

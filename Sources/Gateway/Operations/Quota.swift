@@ -39,7 +39,7 @@ extension Core {
     case .peers(let client): peers.values.count { $0.owner == .client(client) }
     case .advertisers(let peer): advertisers.values.count { $0.peer.id == peer }
     case .browsers(let peer): browsers.values.count { $0.peer.id == peer }
-    case .sessions(let peer): sessions.values.count { $0.peer.id == peer }
+    case .sessions(let peer): peers[peer]?.sessionCount ?? 0
     case .streams(let session): sessions[session]?.streamModels.count ?? 0
     case .resources(let session): sessions[session]?.resourceModels.count ?? 0
     case .connections(let session): sessions[session]?.connectionModels.count ?? 0

@@ -137,32 +137,34 @@ extension HostDriver {
 
   private func update(_ views: [MemberView], _ state: PairState, _ ports: [SessionPort]) {
     if ports.isEmpty { return }
-    let readers = EventReaders(ports)
-    for view in views {
-      let member = member(view)
-      switch state {
-      case .connecting:
-        add(member, ports)
-        report(.member(member, .connecting), readers)
-      case .connected:
-        let number = add(member, ports)
-        for port in ports { port.state.connect(number, member.peer) }
-        report(.member(member, .connected), readers)
-      case .notConnected(let reason):
-        let number = members.number(of: member.id)
-        for port in ports { port.state.disconnect(number, member.peer, reason) }
-        if let number { members.release(number, times: ports.count { $0.remove(number) }) }
-        report(.member(member, .notConnected(reason)), readers)
-        continue
-      }
-      for port in ports where !port.pendingEvents.isEmpty { deliverPending(of: member, port) }
+    let members = views.map(member)
+    switch state {
+    case .connecting:
+      add(members, ports)
+      report(members, .connecting, ports)
+    case .connected:
+      let numbers = add(members, ports)
+      for port in ports { port.state.connect(numbers, members) }
+      report(members, .connected, ports)
+    case .notConnected(let reason):
+      for member in members { remove(member, reason, ports) }
+      return report(members, .notConnected(reason), ports)
+    }
+    for port in ports where !port.pendingEvents.isEmpty {
+      for member in members { deliverPending(of: member, port) }
     }
     if case .connected = state { endAutomatically(connectedIn: ports) }
   }
 
   @discardableResult
-  private func add(_ member: Member, _ ports: [SessionPort]) -> Int {
-    members.add(member) { number in ports.count { $0.insert(number) } }
+  private func add(_ added: [Member], _ ports: [SessionPort]) -> SlotSet {
+    members.add(added) { number in ports.count { $0.insert(number) } }
+  }
+
+  private func remove(_ member: Member, _ reason: Reason, _ ports: [SessionPort]) {
+    let number = members.number(of: member.id)
+    for port in ports { port.state.disconnect(number, member, reason) }
+    if let number { members.release(number, times: ports.count { $0.remove(number) }) }
   }
 
   private func opened(_ id: StreamID, _ name: String, _ from: EndpointID, _ to: EndpointID) {

@@ -103,7 +103,8 @@ extension HostDriver {
       network.standing(ofAdvertised: port.state.peer, type), network.standing(ofSearchFor: type),
     ]
     let failed = halves.first { if case .failed? = $0 { true } else { false } }
-    port.state.adhoc.set(failed ?? (halves.contains(nil) ? nil : .active))
+    let isNews = port.state.adhoc.set(failed ?? (halves.contains(nil) ? nil : .active))
+    if isNews, port.isObserved { hostExtension?.observer.adhocChanged(port.state.adhoc.state, in: port.state.id) }
   }
 
   // MARK: Being away

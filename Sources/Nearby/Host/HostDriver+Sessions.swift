@@ -25,11 +25,12 @@ extension HostDriver {
     if let patience = port.patience { reactor.cancel(patience) }
     call { $0.closeSession(id, at: $1) }
     port.end()
+    if port.isObserved { hostExtension?.observer.closed(id) }
   }
 
-  /// From now on the session's events go to the host's observer; returns those from before.
-  func observe(_ id: EndpointID) -> [SessionEvent] {
-    guard let port = sessions[id] else { return [] }
+  /// From now on the session's events go to the host's observer; returns those from before, and nil where it has ended.
+  func observe(_ id: EndpointID) -> [SessionEvent]? {
+    guard let port = sessions[id] else { return nil }
     port.isObserved = true
     markCaughtUp(id)
     return port.state.mailbox.takeAll()
@@ -111,13 +112,19 @@ extension HostDriver {
   static let eventWeight = 256
 
   /// Reports an event to the programs of these sessions: once to the host's observer, and to the mailboxes of the others.
-  func report(_ event: SessionEvent, _ readers: EventReaders, weight: Int = HostDriver.eventWeight) {
+  func report(_ event: SessionEvent, _ ports: [SessionPort], weight: Int = HostDriver.eventWeight) {
+    let readers = EventReaders(ports)
     if !readers.observed.isEmpty { hostExtension?.observer.handle(event, in: readers.observed) }
     for port in readers.mailboxes { put(event, port, weight) }
   }
 
-  func report(_ event: SessionEvent, _ ports: [SessionPort], weight: Int = HostDriver.eventWeight) {
-    report(event, EventReaders(ports), weight: weight)
+  /// Reports the new state of members likewise.
+  func report(_ members: [Member], _ state: MemberState, _ ports: [SessionPort]) {
+    let readers = EventReaders(ports)
+    if !readers.observed.isEmpty { hostExtension?.observer.changed(members, state, in: readers.observed) }
+    for port in readers.mailboxes {
+      for member in members { put(.member(member, state), port, Self.eventWeight) }
+    }
   }
 
   func report(_ event: SessionEvent, _ port: SessionPort) { report(event, [port]) }

@@ -245,7 +245,10 @@ final class HostDriver: EngineDriver {
   }
 
   private func release() {
-    for session in sessions.values { session.state.end() }
+    for (id, port) in sessions {
+      port.state.end()
+      if port.isObserved { hostExtension?.observer.closed(id) }
+    }
     for interest in interests.values { interest.end() }
     for browser in typeBrowsers.values { browser.finish() }
     for one in advertised.values { one.end() }

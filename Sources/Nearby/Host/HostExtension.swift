@@ -25,6 +25,12 @@ package protocol TransactionObserver: AnyObject, Sendable {
   func heard(_ message: Message, in sessions: [EndpointID])
   /// An event of these sessions, which are observed: reliable messages are among them.
   func handle(_ event: SessionEvent, in sessions: [EndpointID])
+  /// These members are in a new state with each of these sessions, which are observed.
+  func changed(_ members: [Member], _ state: MemberState, in sessions: [EndpointID])
+  /// The state of ad hoc mode in this session, which is observed.
+  func adhocChanged(_ state: DiscoveryState, in session: EndpointID)
+  /// This session, which is observed, has ended.
+  func closed(_ session: EndpointID)
   /// The delivery status of the message that was dispatched under this number.
   func settled(_ message: UInt64, for recipients: [EndpointID], _ status: DeliveryStatus, in session: EndpointID)
   /// How a resource has ended, and its path if it was received whole.
@@ -91,8 +97,8 @@ extension Host {
 /// On the host's loop.
 extension Session {
   /// Returns the events up to now; the later ones go to the host's observer, one call for all the sessions that have
-  /// the same. `events` then only ends.
-  package func observe() -> [SessionEvent] { loop.driverHere?.observe(id) ?? [] }
+  /// the same. Nil where it has ended: its last events are among its `events`.
+  package func observe() -> [SessionEvent]? { loop.driverHere?.observe(id) }
 
   /// Gives the message to the engine at once, or not at all: `unavailable` where a member is behind. Its delivery
   /// status goes to the host's observer, by this number, if requested.

@@ -28,15 +28,17 @@ final class DiscoveryMonitor: Sendable {
 
   var state: DiscoveryState { current.withLock { $0 } }
 
-  /// Nil while nothing is known yet.
-  func set(_ standing: DiscoveryStanding?) {
-    guard let standing else { return }
+  /// Nil while nothing is known yet. Returns whether it is another state.
+  @discardableResult
+  func set(_ standing: DiscoveryStanding?) -> Bool {
+    guard let standing else { return false }
     let next = DiscoveryState(standing)
     let isNews = current.withLock { current in
       defer { current = next }
       return current != next
     }
     if isNews { changes.put(latest: next) }
+    return isNews
   }
 
   /// Starts anew.

@@ -43,15 +43,19 @@ final class MemberTable: Sendable {
   private let state = Mutex(State())
   private static let formerMax = 4_096
 
-  /// Adds a member, or updates it for all sessions that see it. `see` marks its number in the sets of sessions, and
+  /// Adds members, or updates them for all sessions that see them. `see` marks a number in the sets of sessions, and
   /// returns how many of them did not have it before; at least one session has it then.
   @discardableResult
-  func add(_ member: Member, _ see: (_ number: Int) -> Int) -> Int {
+  func add(_ members: [Member], _ see: (_ number: Int) -> Int) -> SlotSet {
     state.withLock { state in
-      let number = state.number(of: member)
-      let count = (state.entries[number]?.sessionCount ?? 0) + see(number)
-      state.entries[number] = Entry(member: member, sessionCount: count)
-      return number
+      var numbers = SlotSet()
+      for member in members {
+        let number = state.number(of: member)
+        let count = (state.entries[number]?.sessionCount ?? 0) + see(number)
+        state.entries[number] = Entry(member: member, sessionCount: count)
+        numbers.insert(number)
+      }
+      return numbers
     }
   }
 

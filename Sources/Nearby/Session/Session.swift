@@ -44,6 +44,7 @@ public final class Session: Sendable, Identifiable {
 
   /// Members that were last reported as connected.
   public var members: [Member] { state.connected }
+  package var memberCount: Int { state.connectedCount }
 
   // MARK: Joining
 

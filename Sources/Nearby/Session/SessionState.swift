@@ -65,6 +65,7 @@ final class SessionState: Sendable {
   // MARK: From any thread
 
   var connected: [Member] { shared.withLock { table.members($0.connected) } }
+  var connectedCount: Int { shared.withLock { $0.connected.count } }
 
   func offer(
     _ bytes: [UInt8], _ contentType: String?, _ recipients: Recipients, _ mode: Mode, inquiry: Inquiry? = nil
@@ -123,20 +124,21 @@ final class SessionState: Sendable {
     }
   }
 
-  /// The member with this number, of this peer, is connected.
-  func connect(_ number: Int, _ peer: PeerID) {
-    settle(peer, .none) { $0.connected.insert(number) }
+  /// The members with these numbers are connected.
+  func connect(_ numbers: SlotSet, _ members: [Member]) {
+    settle(members, .none) { $0.connected.formUnion(numbers) }
   }
 
-  /// It is not connected any more; nil for a member that was never seen.
-  func disconnect(_ number: Int?, _ peer: PeerID, _ reason: Reason) {
-    settle(peer, reason) { if let number { $0.connected.remove(number) } }
+  /// A member is not connected any more; the number is nil for one that was never seen.
+  func disconnect(_ number: Int?, _ member: Member, _ reason: Reason) {
+    settle([member], reason) { if let number { $0.connected.remove(number) } }
   }
 
-  private func settle(_ peer: PeerID, _ reason: Reason, _ change: (inout Shared) -> Void) {
-    let meetings = shared.withLock { shared in
+  private func settle(_ members: [Member], _ reason: Reason, _ change: (inout Shared) -> Void) {
+    let meetings = shared.withLock { shared -> [Promise<Reason>] in
       change(&shared)
-      return shared.meetings.isEmpty ? [] : shared.meetings.removeValue(forKey: peer) ?? []
+      if shared.meetings.isEmpty { return [] }
+      return members.flatMap { shared.meetings.removeValue(forKey: $0.peer) ?? [] }
     }
     for meeting in meetings { meeting.settle(reason) }
   }
