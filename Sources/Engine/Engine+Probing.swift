@@ -14,6 +14,7 @@ extension Engine {
     beginMutation(now)
     defer { finishMutation() }
     guard let host = discovery.host(of: id).flatMap({ hosts[$0] }) else { return }
+    if let probed = host.probed, let medium = discovery.medium(of: id) { host.roundTrips[medium] = now - probed }
     host.probesUnanswered = 0
     if host.probesAgain != nil { host.probesAgain = now + settings.probeInterval }
     if host.isVanished { markReachable(host) }
@@ -63,6 +64,7 @@ extension Engine {
         if isLost(host) { forgetTypes(of: host) }
         for instance in discovery.instances(of: host.id) { review(instance) }
       }
+      host.probed = host.probesUnanswered == 0 ? now : nil
       host.probesUnanswered += 1
       for id in records { emit(.probe(id)) }
     }

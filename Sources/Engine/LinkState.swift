@@ -19,3 +19,27 @@ extension Engine {
     }
   }
 }
+
+/// How this host reaches a peer of another one.
+public struct ReachState: Hashable, Sendable {
+  public let host: HostID
+  /// The name of the medium: of the link in use, or else the best one that shows the peer.
+  public let medium: String
+  /// The link in use.
+  public let link: LinkID?
+  /// The time of the host's latest answer to a probe by the medium.
+  public let roundTrip: Duration?
+}
+
+extension Engine {
+  /// How a found peer is reached; nil for one that is not found, or is this host's own.
+  public func reach(of peer: PeerID, as type: ServiceType) -> ReachState? {
+    guard let id = discovery.visible[.init(type: type, peer: peer)]?.host, id != hostID, let host = hosts[id] else {
+      return nil
+    }
+    let link = openLink(to: host)
+    let shown = discovery.media(of: id).min { profile(of: $0).rank < profile(of: $1).rank }
+    guard let medium = link?.medium ?? shown else { return nil }
+    return ReachState(host: id, medium: profile(of: medium).name, link: link?.id, roundTrip: host.roundTrips[medium])
+  }
+}

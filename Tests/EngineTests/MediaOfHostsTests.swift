@@ -113,6 +113,35 @@ import Wire
     }
   }
 
+  @Test("A found peer is reached by its best medium, with the time of the last answer by that")
+  func reach() throws {
+    let peer = try browser()
+    func reach() throws -> ReachState? { peer.engine.reach(of: try sighting().peer, as: network.type) }
+    #expect(try reach() == nil)
+    show(try sighting(at: "10.0.0.1:7"), to: peer, as: 1)
+    show(try sighting(at: "rfcomm:00:11", medium: bluetooth), to: peer, as: 2)
+    // The first probe comes after three seconds.
+    network.run(.milliseconds(3_020))
+    peer.engine.probeAnswered(SightingID(rawValue: 1), at: network.now)
+    let host = try sighting().host
+    #expect(try reach() == ReachState(host: host, medium: "lan", link: nil, roundTrip: .milliseconds(20)))
+    peer.engine.sightingGone(SightingID(rawValue: 1), at: network.now)
+    #expect(try reach() == ReachState(host: host, medium: "bluetooth", link: nil, roundTrip: nil))
+    peer.engine.sightingGone(SightingID(rawValue: 2), at: network.now)
+    network.run()
+    #expect(try reach() == nil)
+  }
+
+  @Test("A late answer, which may be to an earlier probe, says nothing of the round trip")
+  func lateAnswer() throws {
+    let peer = try browser()
+    show(try sighting(at: "10.0.0.1:7"), to: peer, as: 1)
+    // The interval between probes, and a half of it.
+    network.run(.milliseconds(4_600))
+    peer.engine.probeAnswered(SightingID(rawValue: 1), at: network.now)
+    #expect(peer.engine.reach(of: try sighting().peer, as: network.type)?.roundTrip == nil)
+  }
+
   @Test("P-BRO-2 Each medium with probes is probed, and an answer by one keeps the host")
   func probedByAll() throws {
     let peer = try browser()

@@ -29,6 +29,44 @@ struct LinkTests {
     if case .real(let value)? = json { value } else { json?.integer.map(Double.init) }
   }
 
+  @Test("How a found peer is reached is told to who browses: its host, the medium, and the round trip")
+  func reach() async throws {
+    try await TwoClients.hold { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      let host = try await bert.client.wait(in: "\(bert.path)/members", "peer", .text(anna.peer))["carriedBy"]
+      let found = try await bert.client.get("/v1/browsers").json["items"]?.list?.first?["found"]?.text ?? ""
+      let reach = try await bert.client.get("\(found)/\(anna.peer)/reach")
+      #expect(
+        reach.json["host"] == host && reach.json["medium"] == "lan" && reach.json["linked"] == true, "\(reach.text)")
+      #expect(try #require(number(reach.json["roundTripMilliseconds"])) > 0)
+      // One that is not found, one of the same gateway, and none at all.
+      for peer in [String(repeating: "a", count: 26), bert.peer, "nobody"] {
+        #expect(try await bert.client.get("\(found)/\(peer)/reach").status == 404)
+      }
+      #expect(try await anna.client.get("\(found)/\(anna.peer)/reach").status == 404)
+    }
+  }
+
+  @Test("Metrics of links are by medium: how many, their round trips and their loss")
+  func metrics() async throws {
+    try await TwoClients.hold { meeting in
+      let text = try await meeting.anna.gateway.stranger.get("/metrics").text
+      let values = text.split(separator: "\n").filter { $0.hasPrefix("vicinity_medium_") }.map { line in
+        let words = line.split(separator: " ")
+        return (String(words[0]), Double(words[1]) ?? -1)
+      }
+      let known = Dictionary(uniqueKeysWithValues: values)
+      #expect(known["vicinity_medium_links{medium=\"lan\",use=\"active\"}"] == 1, "\(text)")
+      #expect(known["vicinity_medium_links{medium=\"lan\",use=\"standby\"}"] == 0)
+      for statistic in ["median", "maximum"] {
+        let name = "vicinity_medium_round_trip_seconds{medium=\"lan\",statistic=\"\(statistic)\"}"
+        #expect(known[name].map { $0 > 0 && $0 < 1 } == true)
+      }
+      #expect(known["vicinity_medium_loss_ratio{medium=\"lan\"}"].map { (0...1).contains($0) } == true)
+      #expect(values.count == 5)
+    }
+  }
+
   @Test("A gateway that is linked with nobody has no links")
   func none() async throws {
     try await withGateway { gateway in

@@ -27,9 +27,10 @@ struct OperationsTests {
         $0.split(separator: " ")[2]
       }
       let missing = Set(Metric.all.map(\.name)).subtracting(told.map(String.init))
-      // Nothing was refused or transferred, and no scrub is over.
+      // Nothing was refused or transferred, no scrub is over, and there is no other host.
       let later: Set = [
         "vicinity_http_refusals_total", "vicinity_transfers_ended_total", "vicinity_scrub_last_pass_timestamp_seconds",
+        "vicinity_medium_links", "vicinity_medium_round_trip_seconds", "vicinity_medium_loss_ratio",
       ]
       #expect(missing.isSubset(of: later), "\(missing)")
       let open = try await gateway.stranger.get("/metrics", ["Accept": "application/openmetrics-text; version=1.0.0"])

@@ -146,6 +146,22 @@ extension LabTests {
       }
     }
 
+    @Test func `A gateway's diagnosis names a link that loses much, and what helps`() async throws {
+      try await Rig.lend(2) { rig in
+        let party = try await Gate.party(rig, "doc-links")
+        func links() async throws -> [JSON] {
+          let found = try await party[0].gate.asks("GET", "/v1/gateway/diagnostics")["findings"]?.list ?? []
+          return found.filter { $0["check"] == "link" }
+        }
+        #expect(try await links().map { $0["state"] } == ["good"])
+        try await party[1].gate.host.cable.set(.loss(0.08))
+        for number in 0..<20 { try await party[0].send("\(number) " + String(repeating: "x", count: 60_000)) }
+        let poor = try await links()
+        #expect(poor.map { $0["state"] } == ["doubtful"], "\(poor)")
+        #expect(poor.first?["text"]?.text?.contains("of its bytes") == true && poor.first?["cure"] != nil)
+      }
+    }
+
     @Test func `Hosts that are heard and cannot be reached are told as kept apart`() async throws {
       try await Rig.lend(2) { rig in
         let (host, other) = (rig.hosts[0], rig.hosts[1])

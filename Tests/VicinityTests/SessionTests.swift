@@ -223,7 +223,7 @@ import Testing
     #expect(try list.ended() == 0)
     let rows = list.out.split(separator: "\n").dropFirst()
     #expect(rows.count == 2)
-    let ids = rows.compactMap { $0.split(separator: " ").last.map(String.init) }
+    let ids = rows.map { String($0.split(separator: " ")[1]) }
     let doubtful = try start(["send", "chat", "Ada", "--message", "x"], named: "Bob", at: places)
     #expect(try doubtful.ended() == 1)
     for id in ids { #expect(doubtful.err.contains(id)) }

@@ -102,7 +102,7 @@ final class Discovery {
   /// The media by which records of a host are seen.
   func media(of host: HostID) -> [MediumID] { (byHost[host] ?? []).compactMap(medium) }
 
-  private func medium(of id: SightingID) -> MediumID? { sightings[id]?.medium ?? rosters[id]?.medium }
+  func medium(of id: SightingID) -> MediumID? { sightings[id]?.medium ?? rosters[id]?.medium }
 
   /// The types that a host is to be asked about.
   func rosterTypes(of host: HostID) -> [ServiceType] {

@@ -42,6 +42,10 @@ final class RemoteHost {
   var probesUnanswered = 0
   var probesAgain: Instant?
   var isVanished = false
+  /// When it was probed last, unless it had left an earlier probe unanswered; and the time of its latest answer, by each
+  /// medium.
+  var probed: Instant?
+  var roundTrips: [MediumID: Duration] = [:]
 
   init(id: HostID, isSelf: Bool) {
     self.id = id

@@ -28,7 +28,8 @@ extension Core {
     let heard = await MulticastCheck.listen(on: interfaces, for: Self.listeningTime) { await pass($0) }
     let findings =
       first + MulticastCheck.findings(heard, interfaces, time: Self.listeningTime)
-      + (await IsolationCheck.findings(heard) { await pass($0) }) + (await RadioCheck.findings()) + ownFindings
+      + (await IsolationCheck.findings(heard) { await pass($0) }) + LinkCheck.findings(host.linksHere)
+      + (await RadioCheck.findings()) + ownFindings
     return ["at": .text(Timestamp.now.description), "findings": .list(findings.map(\.json))]
   }
 

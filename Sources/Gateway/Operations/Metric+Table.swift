@@ -121,6 +121,32 @@ extension Metric {
       $0.discoveryError == nil ? 1 : 0
     },
     .one(.gauge, "vicinity_links", "Links with other hosts.") { $0.host.network.map { Double($0.linkCount) } },
+    Metric(.gauge, "vicinity_medium_links", "Links with other hosts by medium, in use or on standby.") { core in
+      core.byMedium { medium, links in
+        [true, false].map { isStandby in
+          Sample(
+            links.count { $0.isStandby == isStandby }, ("medium", medium), ("use", isStandby ? "standby" : "active"))
+        }
+      }
+    },
+    Metric(.gauge, "vicinity_medium_round_trip_seconds", "Round trips of links by medium: median and maximum.") {
+      core in
+      core.byMedium { medium, links in
+        let trips = links.compactMap(\.roundTrip).sorted()
+        guard let longest = trips.last else { return [] }
+        return [
+          Sample(trips[trips.count / 2] / .seconds(1), ("medium", medium), ("statistic", "median")),
+          Sample(longest / .seconds(1), ("medium", medium), ("statistic", "maximum")),
+        ]
+      }
+    },
+    Metric(.gauge, "vicinity_medium_loss_ratio", "Part of the bytes on open links that was lost, by medium.") { core in
+      core.byMedium { medium, links in
+        let sent = links.reduce(0) { $0 + Double($1.bytesSent ?? 0) }
+        let lost = links.reduce(0) { $0 + Double($1.bytesSent ?? 0) * ($1.loss ?? 0) }
+        return sent == 0 ? [] : [Sample(lost / sent, ("medium", medium))]
+      }
+    },
     .one(.gauge, "vicinity_peers", "Peers that the gateway carries.") { Double($0.peers.count) },
     .one(.gauge, "vicinity_advertisers", "Advertisers.") { Double($0.advertisers.count) },
     .one(.gauge, "vicinity_browsers", "Browsers.") { Double($0.browsers.count) },
@@ -248,6 +274,10 @@ extension Core {
         Metric.Sample(value(meters.messages(direction, mode)), ("direction", direction.rawValue), ("mode", mode.word))
       }
     }
+  }
+
+  fileprivate func byMedium(_ samples: (String, [HostLink]) -> [Metric.Sample]) -> [Metric.Sample] {
+    Dictionary(grouping: host.linksHere, by: \.medium).sorted { $0.key < $1.key }.flatMap { samples($0.key, $0.value) }
   }
 
   fileprivate func running(_ flow: Meters.Flow, _ direction: Meters.Direction) -> Int {

@@ -89,6 +89,15 @@ extension Routes {
       .now { core, call in
         try core.item(call[1], in: core.browser(call[0], for: call.need()).found, "peer", call)
       }),
+    Route(
+      .get, "/v1/browsers/{browser}/found/{peer}/reach", .role(.viewer),
+      .later { core, call in
+        let browser = try core.browser(call[0], for: call.need())
+        guard let peer = try? PeerID(text: call[1]), let reach = await browser.browser.reach(of: peer) else {
+          throw Problem.missing("peer of another host", call[1])
+        }
+        return .json(reach.json)
+      }),
   ]
 
   private static func makePeer(_ core: Core, _ call: Call) async throws -> Reply {
@@ -241,5 +250,15 @@ extension Core {
   func item(_ id: String, in collection: Collection, _ what: String, _ call: Call) throws(Problem) -> Reply {
     guard let item = collection[id], item.owner.isSeen(by: try call.need()) else { throw .missing(what, id) }
     return .item(item)
+  }
+}
+
+extension PeerReach {
+  fileprivate var json: JSON {
+    var members: [JSON.Member] = [
+      .init("host", .text(host.text)), .init("medium", .text(medium)), .init("linked", .bool(isLinked)),
+    ]
+    if let roundTrip { members.append(.init("roundTripMilliseconds", .real(roundTrip / .milliseconds(1)))) }
+    return .object(members)
   }
 }

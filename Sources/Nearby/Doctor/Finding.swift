@@ -21,6 +21,8 @@ package struct Finding: Hashable, Sendable {
     /// A folder in which hosts meet.
     case folder
     case isolation
+    /// The quality of links to other hosts.
+    case link
     /// Wi-Fi without an access point.
     case radio
     case key

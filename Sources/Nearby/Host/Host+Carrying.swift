@@ -13,6 +13,8 @@ extension Host {
 
   /// The host's network, for code on its loop.
   package var network: HostNetwork? { loop.driverHere?.network }
+  /// The links at this moment, on the loop.
+  package var linksHere: [HostLink] { loop.driverHere?.links ?? [] }
 
   /// A peer with a key that is kept elsewhere, or nowhere.
   package func carry(_ key: SigningKey, named text: String) async throws(NearbyError) -> Peer {

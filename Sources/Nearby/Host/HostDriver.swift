@@ -103,6 +103,7 @@ final class HostDriver: EngineDriver {
   var hostID: HostID { engine.hostID }
   var addresses: [String] { network?.addresses.map(\.description) ?? [] }
   var openLinks: [LinkState] { engine.openLinks }
+  func reach(of peer: PeerID, as type: ServiceType) -> ReachState? { engine.reach(of: peer, as: type) }
   /// The same moment by the engine's clock and by that of programs.
   let begun = (inside: HostDriver.now, outside: ContinuousClock.now)
   static var now: Instant { Instant(nanoseconds: Int64(Reactor.now)) }

@@ -16,6 +16,8 @@ public struct HostLink: Hashable, Sendable {
   public let roundTrip: Duration?
   /// The rate at which the last bytes were delivered; nil where the system does not measure it.
   public let bytesPerSecond: UInt64?
+  /// The bytes that were sent, of whatever kind; nil where the system does not measure it.
+  public let bytesSent: UInt64?
   /// The part of the bytes that was lost, and sent again, from 0 to 1; nil where the system does not measure it.
   public let loss: Double?
 }
@@ -34,6 +36,7 @@ extension HostDriver {
       return HostLink(
         host: link.host, medium: link.medium, address: network?.remoteAddress(of: link.id)?.description,
         isStandby: link.isStandby, roundTrip: measured?.roundTrip, bytesPerSecond: measured?.bytesPerSecond,
+        bytesSent: measured?.bytesSent,
         loss: measured.map { $0.bytesSent == 0 ? 0 : Double($0.bytesSentAgain) / Double($0.bytesSent) })
     }
   }

@@ -12,9 +12,9 @@ public final class Browser: Sendable {
   /// Its states, the latest where several were not read. It has one reader.
   public let states: Events<DiscoveryState>
   private let monitor: DiscoveryMonitor
-  private let interest: Interest
+  let interest: Interest
   private let number: UInt64
-  private let loop: Loop
+  let loop: Loop
 
   init(
     _ interest: Interest, _ number: UInt64, _ events: Mailbox<BrowserEvent>, _ monitor: DiscoveryMonitor, _ loop: Loop

@@ -24,7 +24,7 @@ enum PeersCommand {
         throw Failure(.notFound, nobody(type, within: time, others), reason: "timedOut")
       }
       if context.printer.isJSON {
-        for (type, peer) in found { await commandHost.report(.found(peer, peer.name, as: type)) }
+        for (type, peer, reach) in found { await commandHost.report(.found(peer, peer.name, as: type, reach)) }
       } else {
         let columns = context.terminal.isOutputTerminal ? context.terminal.columns() : .max / 2
         await context.screen.print(table(found, showsType: type == nil, columns: columns))
@@ -54,14 +54,16 @@ enum PeersCommand {
   private static let shownMax = 8
 
   private static func table(
-    _ found: [(type: String, peer: FoundPeer)], showsType: Bool, columns: Int
+    _ found: [Searches.Found], showsType: Bool, columns: Int
   ) -> [String] {
     let isAnybodyAway = found.contains { $0.peer.awaySince != nil }
     var table = Table(
-      titles: (showsType ? ["TYPE"] : []) + ["NAME", "ID"] + (isAnybodyAway ? ["AWAY SINCE"] : []) + ["INFO"])
-    table.rows = found.map { type, peer in
+      titles: (showsType ? ["TYPE"] : []) + ["NAME", "ID", "REACHED BY"] + (isAnybodyAway ? ["AWAY SINCE"] : [])
+        + ["INFO"])
+    table.rows = found.map { type, peer, reach in
       let away = isAnybodyAway ? [peer.awaySince.map { ClockTime.text(of: $0) } ?? ""] : []
-      return (showsType ? [type] : []) + [PlainText.line(peer.name), peer.id.text] + away + [Event.line(peer.info)]
+      return (showsType ? [type] : []) + [PlainText.line(peer.name), peer.id.text, reach?.summary ?? ""] + away
+        + [Event.line(peer.info)]
     }
     return table.lines(columns: columns)
   }
@@ -103,11 +105,13 @@ private actor Searches {
     for type in types where browsers[type] == nil && browsers.count < Self.typesMax { try await search(for: type) }
   }
 
+  typealias Found = (type: String, peer: FoundPeer, reach: PeerReach?)
+
   /// The peers that were found, by type and name.
-  func found() async -> [(type: String, peer: FoundPeer)] {
-    var found: [(type: String, peer: FoundPeer)] = []
+  func found() async -> [Found] {
+    var found: [Found] = []
     for (type, browser) in browsers {
-      for peer in await browser.found { found.append((type, peer)) }
+      for peer in await browser.found { found.append((type, peer, await browser.reach(of: peer.id))) }
     }
     return found.sorted { ($0.type, $0.peer.name, $0.peer.id) < ($1.type, $1.peer.name, $1.peer.id) }
   }

@@ -69,6 +69,7 @@ enum HostCheck {
       return told
     }
     let (found, state) = (await browser.found.count, browser.state)
+    let links = LinkCheck.findings(await host.links)
     await host.stop()
     if told.contains(where: { $0.check == .discovery }) { return told }
     if case .failed(let problem) = state {
@@ -79,7 +80,7 @@ enum HostCheck {
         .discovery, .good,
         "A host looked for others: \(Quantity.count(found, "peer", "peers")) of the type '\(type)' in \(Quantity.time(time))."
       )
-    ]
+    ] + links
   }
 
   private static func finding(_ condition: Condition) -> Finding? {

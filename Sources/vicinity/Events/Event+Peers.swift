@@ -19,8 +19,8 @@ extension Event {
     }
   }
 
-  static func found(_ peer: FoundPeer, _ label: String, as type: String? = nil) -> Event {
-    nearby("found", peer, type) { paint in
+  static func found(_ peer: FoundPeer, _ label: String, as type: String? = nil, _ reach: PeerReach? = nil) -> Event {
+    nearby("found", peer, type, reach) { paint in
       "found \(paint.named(peer.id.text.utf8, label)) \(paint(.faint, peer.id.text))"
     }
   }
@@ -30,14 +30,15 @@ extension Event {
   }
 
   private static func nearby(
-    _ event: String, _ peer: FoundPeer, _ type: String? = nil, _ line: @escaping @Sendable (Paint) -> String
+    _ event: String, _ peer: FoundPeer, _ type: String? = nil, _ reach: PeerReach? = nil,
+    _ line: @escaping @Sendable (Paint) -> String
   ) -> Event {
     Event(
       event, .news,
       [
         .text("peer", peer.id), .text("name", peer.name), type.map { .text("type", $0) }, info(peer.info),
         ClockTime.awaySince(peer.awaySince),
-      ]
+      ] + (reach?.fields ?? [])
     ) { paint in
       [line(paint) + paint.away(peer.awaySince, behind: ", ") + (peer.info.isEmpty ? "" : "  " + self.line(peer.info))]
     }
