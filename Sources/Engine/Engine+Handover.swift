@@ -99,7 +99,7 @@ extension Engine {
     former.beginUse()
     let rivals = bond.host.links.filter { $0.isStandby && !$0.isClosing && $0 !== link }
     let isUseful =
-      former.profile.rank > link.profile.rank && former.features.contains(.standby)
+      former.profile.rank > link.profile.rank && !former.profile.isRelayed && former.features.contains(.standby)
       && rivals.allSatisfy { $0.profile.rank > former.profile.rank }
     if isUseful, !sabotage.contains(.upgradesAnyhow) {
       former.isStandby = true

@@ -35,6 +35,12 @@ extension Engine {
     let start = out.byteCount
     while link.rest.count == 0, out.freeCapacity > 0 {
       let before = out.byteCount
+      if let circuits = link.circuits, circuits.hasUnsent, circuits.starvation.isOver,
+        fillCircuit(&out, for: link, circuits)
+      {
+        circuits.starvation.restore()
+        continue
+      }
       let lanes = bond.openLanes.flatMap { $0.hasUnsent ? $0 : nil }
       if bond.sendQueue.hasUnsent, lanes.map({ !$0.recordGuard.isOver && !sabotage.contains(.delaysMessages) }) ?? true
       {
@@ -45,6 +51,9 @@ extension Engine {
         lanes.recordGuard.restore()
       }
       fillAcknowledgements(&out, for: bond)
+      if let circuits = link.circuits, circuits.hasUnsent {
+        circuits.starvation.passOver(by: out.byteCount - before + link.rest.count)
+      }
     }
   }
 

@@ -20,6 +20,10 @@ extension Engine {
     }
     let host = host(remote)
     guard host.links.count < Self.linksMax else { return emit(.close(id, .busy)) }
+    // Nothing is relayed between hosts that have a link of their own.
+    if profile(of: medium).isRelayed, let used = openLink(to: host), !used.profile.isRelayed {
+      return emit(.close(id, .duplicate))
+    }
     if dial != nil, isTooSoon(medium, for: host) {
       emit(.close(id, .duplicate))
       return dialBeside(host)
@@ -90,6 +94,7 @@ extension Engine {
     let (before, isRoom) = (out.byteCount, out.freeCapacity > 0)
     fill(&out, for: link)
     if isRoom, out.byteCount == before { link.wantsToSend = false }
+    wakeLinks()
   }
 
   // MARK: Opening and closing
@@ -155,6 +160,7 @@ extension Engine {
 
   private func detach(_ link: Link, _ reason: Reason) {
     comparisonsLost(with: link)
+    endCircuits(of: link)
     let host = link.host
     note(link, reason)
     if reason == .lost { host.lost(link.medium) }
@@ -164,6 +170,7 @@ extension Engine {
         for other in host.links where other.isRetired { close(other, .duplicate) }
         endRosters(of: host.id)
       }
+      if bond.link == nil { lostWay(host.id) }
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }
     // Reconnection goes on if a peer waits here for a peer whose host waits for nobody.
@@ -279,6 +286,8 @@ extension Engine {
     switch type {
     case .hello, .bye: true
     case .ping, .pong, .attach: !link.isRetired
+    // Circuits go on over their link until it ends.
+    case .circuitAccept, .circuitEnd, .circuitData, .circuitGrant: true
     case .invite, .connect, .cancel: !link.hasGreeted || link.host.bond?.link === link
     // The other side uses a link until it knows that this side uses another.
     case .datagram, .typedDatagram:
@@ -342,8 +351,12 @@ extension Engine {
     case .resourceStop: try handle(try decode(ResourceStop.self, body), from: link)
     case .resourceWant: try handle(try decode(ResourceWant.self, body), from: link)
     case .resourceChunk: try handle(resourceChunk: body, from: link)
-    case .circuitOpen, .circuitAccept, .circuitEnd, .circuitData, .circuitGrant, .heard:
-      throw ProtocolViolation(.protocolViolation, "\(type), for which this host has no feature")
+    case .circuitOpen: try handle(try decode(CircuitOpen.self, body), from: link)
+    case .circuitAccept: try handle(try decode(CircuitAccept.self, body), from: link)
+    case .circuitEnd: handle(try decode(CircuitEnd.self, body), from: link)
+    case .circuitData: try handle(circuitData: body, from: link)
+    case .circuitGrant: try handle(try decode(CircuitGrant.self, body), from: link)
+    case .heard: try handle(try decode(Heard.self, body), from: link)
     case .clockRequest: handle(try decode(ClockRequest.self, body), from: link)
     case .clockReply: handle(try decode(ClockReply.self, body), from: link)
     }
@@ -412,12 +425,13 @@ extension Engine {
     guard link.rest.count == 0 else { return }
     sendPending(over: link)
     link.control.move(link.control.count, into: &out)
-    guard link.control.count == 0, !link.isClosing, let bond = link.host.bond, bond.link === link, bond.isOpen else {
-      return
+    guard link.control.count == 0, !link.isClosing else { return }
+    if let bond = link.host.bond, bond.link === link, bond.isOpen {
+      fillAcknowledgements(&out, for: bond)
+      fillLossy(&out, for: link)
+      fillRecordsAndFlows(&out, for: link, bond)
     }
-    fillAcknowledgements(&out, for: bond)
-    fillLossy(&out, for: link)
-    fillRecordsAndFlows(&out, for: link, bond)
+    if let circuits = link.circuits { fillCircuits(&out, for: link, circuits) }
   }
 
   private func fillLossy(_ out: inout OutputRawSpan, for link: Link) {

@@ -40,7 +40,7 @@ extension Engine {
   /// Dials a better medium than that of the link in use, or a worse one for standby.
   func dialBeside(_ host: RemoteHost) {
     guard settings.media.count > 1, let bond = host.bond, bond.next == nil, let used = bond.link,
-      used.features.contains(.standby), !host.presences.isEmpty
+      used.features.contains(.standby), !host.presences.isEmpty || used.profile.isRelayed
     else { return }
     guard bond.isOpen else { return dialReserve(for: bond) }
     // One change at a time: a link that is about to be greeted may be the next one.
@@ -106,7 +106,7 @@ extension Engine {
     var media: [MediumID] = []
     for address in addresses(of: host) {
       guard let medium = medium(of: address), !media.contains(medium), !live.contains(where: { $0.medium == medium }),
-        isBetter(medium, than: used) || !hasStandby
+        isBetter(medium, than: used) || !hasStandby && !profile(of: medium).isRelayed
       else { continue }
       media.append(medium)
     }
@@ -114,7 +114,8 @@ extension Engine {
   }
 
   private func isBetter(_ medium: MediumID, than used: Link) -> Bool {
-    profile(of: medium).rank < used.profile.rank || sabotage.contains(.upgradesAnyhow)
+    if used.profile.isRelayed, sabotage.contains(.staysWithRelays) { return false }
+    return profile(of: medium).rank < used.profile.rank || sabotage.contains(.upgradesAnyhow)
   }
 
   /// Whether the link of a dial is for an upgrade that must wait.

@@ -99,4 +99,14 @@ package struct Sabotage: OptionSet, Sendable {
   package static let ignoresRoundTrip = Sabotage(rawValue: 1 << 45)
   /// A shared clock is not set by another that is ahead.
   package static let keepsOwnClock = Sabotage(rawValue: 1 << 46)
+  /// A relay does not report the hosts that it receives.
+  package static let hearsNobody = Sabotage(rawValue: 1 << 47)
+  /// No other relay is tried once a bond has been open.
+  package static let relaysOnce = Sabotage(rawValue: 1 << 50)
+  /// A link through a relay is kept where a better way is known.
+  package static let staysWithRelays = Sabotage(rawValue: 1 << 51)
+  /// A relay has no limit on circuits.
+  package static let relaysForAll = Sabotage(rawValue: 1 << 48)
+  /// A circuit's credit is not enforced.
+  package static let ignoresCircuitCredit = Sabotage(rawValue: 1 << 49)
 }

@@ -59,6 +59,11 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "upgradesAnyhow", sabotage: .upgradesAnyhow, scenarios: [.flapping, .media]),
     Canary(name: "noticesLate", sabotage: .noticesLate, scenarios: [.walkAway]),
     Canary(name: "breaksBeforeMaking", sabotage: .breaksBeforeMaking, scenarios: [.walkAway]),
+    Canary(name: "hearsNobody", sabotage: .hearsNobody, scenarios: [.bridge]),
+    Canary(name: "relaysOnce", sabotage: .relaysOnce, scenarios: [.relayDies, .twoRelays]),
+    Canary(name: "staysWithRelays", sabotage: .staysWithRelays, scenarios: [.bridge]),
+    Canary(name: "relaysForAll", sabotage: .relaysForAll, scenarios: [.badRelay]),
+    Canary(name: "ignoresCircuitCredit", sabotage: .ignoresCircuitCredit, scenarios: [.badRelay]),
     Canary(name: "probesAtLeisure", sabotage: .probesAtLeisure, scenarios: [.discovery, .churn]),
   ]
 

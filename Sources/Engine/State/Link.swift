@@ -44,6 +44,8 @@ final class Link {
   var sentAway: Set<PeerID> = []
   /// Whether the other host browses for service types.
   var browsesTypes = false
+  /// The circuits over it; nil before the first.
+  var circuits: LinkCircuits?
   var gate: Gate
   /// The receive buffer: frames that have been read, of which `readBytes` are kept for outputs, and the start of the
   /// next one.

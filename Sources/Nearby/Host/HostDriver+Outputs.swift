@@ -99,6 +99,8 @@ extension HostDriver {
     case .mediumChanged:
       // Programs have no view of media yet.
       break
+    case .publishRelay, .withdrawRelay, .circuitOpened, .circuitBytes, .circuitWritable, .circuitEnded:
+      preconditionFailure("this host has no medium for circuits")
     case .publish, .withdraw, .publishRoster, .withdrawRoster, .browse, .stopBrowsing, .probe, .dial, .dialAlso,
       .wantsToSend, .datagram, .close, .persist:
       preconditionFailure("the network or the store has left undone \(output)")
