@@ -23,8 +23,8 @@ extension Core {
 
     let kind: Kind
     let sessions: [EndpointID]
-    /// Where it is of members: whose state lists are to show, and in which sessions. That is not a state whose next one
-    /// waits behind it.
+    /// The members whose state lists are to show, and the sessions in which they do; no state whose next one waits behind
+    /// it.
     var listed: (members: [Member], sessions: [EndpointID]) = ([], [])
 
     /// Does not list these members in these sessions, where it is all of its members or all of its sessions.
