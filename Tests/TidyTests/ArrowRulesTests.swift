@@ -84,7 +84,7 @@ struct ArrowRulesTests {
           """))
     let imports = ArrowRules.imports(of: [
       SourceFile(path: "Sources/Nearby/Host.swift", text: "internal import Wire\n"),
-      SourceFile(path: "Sources/Gateway/Core.swift", text: "internal import Nearby\ninternal import Wire\n"),
+      SourceFile(path: "Sources/Gateway/Server/Core.swift", text: "internal import Nearby\ninternal import Wire\n"),
     ])
     let sentences = (ArrowRules.declarations(manifest, imports) + ArrowRules.arrows(manifest, imports)).map(\.sentence)
     #expect(
