@@ -23,13 +23,8 @@ extension Engine {
     if !link.isDialed { link.ordinal = hello.ordinal }
   }
 
-  /// A link that is dialled over a worse medium than that of the link in use is for standby; over a better one it is while
-  /// an upgrade would be too soon.
-  func isForStandby(_ medium: MediumID, of bond: Bond) -> Bool {
-    isWorse(medium, than: bond.next ?? bond.link) || isTooSoon(medium, for: bond)
-  }
-
-  private func isWorse(_ medium: MediumID, than used: Link?) -> Bool {
+  /// A link that is dialled over a worse medium than that of the link in use is for standby.
+  func isWorse(_ medium: MediumID, than used: Link?) -> Bool {
     guard let used, used.features.contains(.standby), !sabotage.contains(.upgradesAnyhow) else { return false }
     return profile(of: medium).rank > used.profile.rank
   }
@@ -41,8 +36,6 @@ extension Engine {
     where other !== link && other.isStandby && other.hasGreeted && !other.isClosing && other.medium == link.medium {
       close(precedes(link, other) ? other : link, .duplicate)
     }
-    // It may be an upgrade whose time is known now.
-    dialBeside(bond.host)
   }
 
   // MARK: Choosing
@@ -72,7 +65,9 @@ extension Engine {
     }
     if link === bond.link { return attach(link, to: bond) }
     if bond.isOpen, link.features.contains(.standby), !sabotage.contains(.breaksBeforeMaking) {
-      return makeNext(link, of: bond)
+      bond.next = link
+      link.mayRepeat = true
+      return sendAttach(over: link, for: bond)
     }
     // The old link is closed once the other is in use: a host that sees it end first would consider the bond cut.
     bond.link?.isRetired = true
@@ -146,15 +141,12 @@ extension Engine {
 
   /// Promotes the best link on standby. False where there is none.
   func promoteStandby(of bond: Bond) -> Bool {
-    guard let best = bestStandby(of: bond.host), isWanted(bond.host), bond.theirs != 0,
+    let standbys = bond.host.links.filter { $0.isStandby && $0.hasGreeted && !$0.isClosing }
+    guard let best = standbys.min(by: { $0.profile.rank < $1.profile.rank }), isWanted(bond.host), bond.theirs != 0,
       !sabotage.contains(.promotesNobody)
     else { return false }
     promote(best, for: bond)
     return true
-  }
-
-  func bestStandby(of host: RemoteHost) -> Link? {
-    host.links.filter { $0.isStandby && $0.hasGreeted && !$0.isClosing }.min { $0.profile.rank < $1.profile.rank }
   }
 
   /// Waits for the `attach` of the next link without another in use.
@@ -165,9 +157,9 @@ extension Engine {
     expectAnswer(bond)
   }
 
-  /// Takes a link on standby into use: greets and attaches in one go, so that the other side may answer at once. One that
-  /// is in use stays so until then.
-  func promote(_ link: Link, for bond: Bond) {
+  /// Takes a link on standby into use: greets and attaches in one go, so that the other side may answer at once.
+  private func promote(_ link: Link, for bond: Bond) {
+    bond.link?.isRetired = true
     link.isStandby = false
     // A whole interval to answer in.
     link.heard = now
@@ -176,19 +168,10 @@ extension Engine {
     link.ordinal = max(bond.linkOrdinal, last) &+ 1
     bond.linkOrdinal = link.ordinal
     greet(link, bond, as: .promoted)
-    if bond.isOpen, !sabotage.contains(.breaksBeforeMaking) { return makeNext(link, of: bond) }
-    bond.link?.isRetired = true
     attach(link, to: bond)
     expectAnswer(bond)
     bond.host.dialsBeside = nil
     dialReserve(for: bond)
-  }
-
-  /// Has a link take over from the one in use once both sides have sent their positions on it.
-  private func makeNext(_ link: Link, of bond: Bond) {
-    bond.next = link
-    link.mayRepeat = true
-    sendAttach(over: link, for: bond)
   }
 
   private func isAnswerOverdue(_ bond: Bond) -> Bool {
