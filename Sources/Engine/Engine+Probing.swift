@@ -14,7 +14,9 @@ extension Engine {
     beginMutation(now)
     defer { finishMutation() }
     guard let host = discovery.host(of: id).flatMap({ hosts[$0] }) else { return }
-    if let probed = host.probed, let medium = discovery.medium(of: id) { host.roundTrips[medium] = now - probed }
+    if let medium = discovery.medium(of: id), let probed = host.probed.removeValue(forKey: medium) {
+      host.roundTrips[medium] = now - probed
+    }
     host.probesUnanswered = 0
     if host.probesAgain != nil { host.probesAgain = now + settings.probeInterval }
     if host.isVanished { markReachable(host) }
@@ -64,9 +66,13 @@ extension Engine {
         if isLost(host) { forgetTypes(of: host) }
         for instance in discovery.instances(of: host.id) { review(instance) }
       }
-      host.probed = host.probesUnanswered == 0 ? now : nil
+      // An answer may be to any of several probes, and then says nothing of the round trip.
+      let isFirst = host.probesUnanswered == 0
       host.probesUnanswered += 1
-      for id in records { emit(.probe(id)) }
+      for id in records {
+        if let medium = discovery.medium(of: id) { host.probed[medium] = isFirst ? now : nil }
+        emit(.probe(id))
+      }
     }
     scheduleProbe(host)
   }

@@ -40,9 +40,9 @@ final class RemoteHost {
   var probesUnanswered = 0
   var probesAgain: Instant?
   var isVanished = false
-  /// When it was probed last, unless it had left an earlier probe unanswered; and the time of its latest answer, by each
-  /// medium.
-  var probed: Instant?
+  /// When it was probed by each medium, where that is the only probe without an answer; and the time of its latest
+  /// answer.
+  var probed: [MediumID: Instant] = [:]
   var roundTrips: [MediumID: Duration] = [:]
 
   init(id: HostID, isSelf: Bool) {
