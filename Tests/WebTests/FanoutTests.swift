@@ -147,6 +147,22 @@ import Web
     for client in clients { #expect(try client.receive()?.payload == message) }
   }
 
+  @Test func `whoever subscribes in the middle of a round costs nobody else their turn`() throws {
+    let rig = try WebRig(limits)
+    let others = try (0..<2).map { _ in try SocketClient(rig, "/ws/idle") }
+    let clients = try (0..<20).map { _ in try SocketClient(rig, "/ws/ring") }
+    #expect(try rig.eventually { $0.ring.subscriberCount == 20 && $0.sockets.count == 22 })
+    // After a whole round the next turn is that of whoever comes first now.
+    for number in 0..<2 {
+      let message = Self.message(number, bytes: 300)
+      try rig.onHandler { handler in
+        message.withUnsafeBytes { handler.ring.publish($0) }
+        handler.sockets[number].socket.map { handler.ring.subscribe($0) }
+      }
+      for client in clients + others[..<number] { #expect(try client.receive()?.payload == message) }
+    }
+  }
+
   @Test func `a ring that drops its oldest goes before all that waits, and says in their place how many are gone`()
     throws
   {

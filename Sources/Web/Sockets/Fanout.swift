@@ -173,6 +173,8 @@ package final class Fanout {
     guard places[ObjectIdentifier(socket)] == nil, socket.subscribe(to: self, numbering) else { return }
     places[ObjectIdentifier(socket)] = subscribers.count
     subscribers.append(socket)
+    // It may have its turn before some that are still to be offered the latest message.
+    if unservedCount > 0 { unservedCount += 1 }
   }
 
   /// Messages that were published before still go out.
