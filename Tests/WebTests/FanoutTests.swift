@@ -163,6 +163,25 @@ import Web
     }
   }
 
+  @Test func `a paced ring gives what comes soon after the other together`() throws {
+    let rig = try WebRig(limits)
+    let clients = try (0..<40).map { _ in try SocketClient(rig, "/ws/paced") }
+    #expect(try rig.eventually { $0.paced.subscriberCount == 40 })
+    let before = try rig.onHandler { $0.sockets.compactMap { $0.socket?.writeCount } }
+    let messages = (0..<200).map { Self.message($0, bytes: 300) }
+    /// One in each turn of the loop: a round takes five.
+    func publish(from number: Int, by handler: TestHandler) {
+      if number == messages.count { return }
+      messages[number].withUnsafeBytes { handler.paced.publish($0) }
+      handler.after(.zero) { publish(from: number + 1, by: handler) }
+    }
+    try rig.onHandler { publish(from: 0, by: $0) }
+    for client in clients { for message in messages { #expect(try client.receive()?.payload == message) } }
+    let writes = try rig.onHandler { $0.sockets.compactMap { $0.socket?.writeCount } }
+    let rounds = zip(writes, before).map { $0 - $1 }
+    #expect(rounds.allSatisfy { (1...20).contains($0) }, "\(rounds)")
+  }
+
   @Test func `a ring that drops its oldest goes before all that waits, and says in their place how many are gone`()
     throws
   {

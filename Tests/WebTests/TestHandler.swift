@@ -15,6 +15,7 @@ final class TestHandler: WebHandler {
   private(set) var waiting: [Exchange] = []
   private(set) var ticker: EventSource?
   private(set) lazy var ring = Fanout(bytesMax: 4 << 20)
+  private(set) lazy var paced = Fanout(bytesMax: 4 << 20, isPaced: true)
   /// Two fanouts that a subscriber numbers together.
   private(set) lazy var numbered = [
     Fanout(bytesMax: 4 << 20, isNumbered: true), Fanout(bytesMax: 4 << 20, isNumbered: true),
@@ -87,7 +88,8 @@ final class TestHandler: WebHandler {
 
   func upgrade(_ head: Head) -> SocketDecision {
     guard head.path.first == "ws" else { return .refuse(Response(404, .bytes(Array("no\n".utf8)))) }
-    let talker = TestSocketOwner(head.path.dropFirst().first ?? "echo", ring)
+    let word = head.path.dropFirst().first ?? "echo"
+    let talker = TestSocketOwner(word, word == "paced" ? paced : ring)
     if talker.word == "numbered" {
       (talker.numbered, talker.numbering) = (numbered, .init("n\(sockets.count):", after: 8, viewer: sockets.count))
     }
@@ -232,7 +234,7 @@ final class TestSocketOwner: SocketOwner {
     self.socket = socket
     switch word {
     case "greet": socket.send("hello")
-    case "ring": ring.subscribe(socket)
+    case "ring", "paced": ring.subscribe(socket)
     case "numbered": for ring in numbered { ring.subscribe(socket, numbering) }
     case "bye":
       socket.send("first")

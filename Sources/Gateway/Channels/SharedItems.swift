@@ -136,15 +136,18 @@ final class SharedItems {
   /// The number up to which changes of several lists are no longer kept.
   private(set) var forgottenNumber: UInt64 = 0
   /// The ring of changes of several lists.
-  private(set) lazy var ring = makeRing()
+  private(set) lazy var ring = Fanout(bytesMax: limits.ringBytesMax, isNumbered: true, isPaced: isPaced)
   /// The subscribers of some lists, cached: the next change is mostly for the same.
   private var listeners: (of: NumberSet, who: Fanout.Listeners)?
   /// Lists that have followers.
   private var followed = NumberSet()
   private var catchUpCount = 0
 
-  init(epoch: String, _ limits: Collection.Limits) {
-    (self.epoch, self.limits) = (epoch, limits)
+  /// Whether many changes one soon after the other go to WebSockets some together.
+  private let isPaced: Bool
+
+  init(epoch: String, _ limits: Collection.Limits, isPaced: Bool = false) {
+    (self.epoch, self.limits, self.isPaced) = (epoch, limits, isPaced)
   }
 
   var isEmpty: Bool { freeSlots.count == lists.count }

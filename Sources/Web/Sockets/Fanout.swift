@@ -86,16 +86,27 @@ package final class Fanout {
   /// The bytes and messages that were published in the round so far.
   private var roundBytes = 0
   private var roundCount = 0
+  /// Whether its rounds take a share of the time at most: for changes that may come together a little later.
+  private let isPaced: Bool
+  /// The time that the round has taken so far, and that before which the next one does not begin.
+  private var roundTime: UInt64 = 0
+  private var nextRound: UInt64 = 0
   /// The end of the frames that a socket has still to send which unsubscribed meanwhile.
   private var heldEnd = 0
 
   /// Limit for subscribers in one turn: each costs a system call, and the loop has other work to do.
   private static let stepsMax = 8
+  /// A paced ring pauses for so many times the time that a round has taken, and no longer than that.
+  private static let pauseFactor: UInt64 = 9
+  private static let pauseMax: UInt64 = 100_000_000
 
   /// A ring that keeps up to `bytesMax` bytes for subscribers that are behind.
-  package init(bytesMax: Int, _ overflow: Overflow = .unsubscribe, isNumbered: Bool = false) {
+  package init(
+    bytesMax: Int, _ overflow: Overflow = .unsubscribe, isNumbered: Bool = false, isPaced: Bool = false
+  ) {
     precondition(bytesMax > 0, "a ring of no bytes carries nothing")
     self.bytesMax = bytesMax
+    self.isPaced = isPaced
     self.isNumbered = isNumbered
     self.overflow = overflow
   }
@@ -163,7 +174,7 @@ package final class Fanout {
     roundBytes += count
     roundCount += 1
     // No subscriber shall lag that was not offered the message: in two rounds half of the ring is published at most.
-    if roundBytes > bytesMax / 4 || roundCount > countMax / 4 { serve(subscribers.count) }
+    if roundBytes > bytesMax / 4 || roundCount > countMax / 4 { serve(subscribers.count, isUrgent: true) }
     scheduleServing()
   }
 
@@ -210,7 +221,7 @@ package final class Fanout {
   private func scheduleServing() {
     guard unservedCount > 0, !isServing, let reactor = subscribers.first?.reactor else { return }
     isServing = true
-    reactor.schedule(at: Reactor.now) { [weak self] in
+    reactor.schedule(at: max(Reactor.now, nextRound)) { [weak self] in
       guard let self else { return }
       isServing = false
       serve(Self.stepsMax)
@@ -218,15 +229,28 @@ package final class Fanout {
     }
   }
 
-  private func serve(_ steps: Int) {
+  private func serve(_ steps: Int, isUrgent: Bool = false) {
+    let start = isPaced ? Reactor.now : 0
+    guard isUrgent || start >= nextRound else { return }
     for _ in 0..<steps where unservedCount > 0 {
       if next >= subscribers.count { (next, roundBytes, roundCount) = (0, 0, 0) }
       let socket = subscribers[next]
       next += 1
       unservedCount -= 1
       socket.flush(after: self)
+      if isPaced, !isUrgent, next >= subscribers.count { break }
     }
+    if isPaced { pace(since: start) }
     if unservedCount == 0 { dropSent() }
+  }
+
+  /// Puts off the next round where this one is over.
+  private func pace(since start: UInt64) {
+    let now = Reactor.now
+    roundTime += now - start
+    guard next >= subscribers.count else { return }
+    nextRound = now + min(Self.pauseMax, Self.pauseFactor * roundTime)
+    roundTime = 0
   }
 
   /// Drops the messages that all subscribers have sent: a quiet ring takes no memory.
