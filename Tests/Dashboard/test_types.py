@@ -59,5 +59,5 @@ class Types(unittest.TestCase):
         self.assertEqual(["types", "default"], list(package["exports"]["."]))
         for path in package["exports"]["."].values():
             self.assertTrue(os.path.exists(os.path.join(CLIENT, path)), path)
-        with open(os.path.join(ROOT, "Sources", "Gateway", "Gateway.swift"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "Sources", "Gateway", "Server", "Gateway.swift"), encoding="utf-8") as file:
             self.assertIn(f'static let version = "{package["version"]}"', file.read())
