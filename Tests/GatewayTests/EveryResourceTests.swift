@@ -14,7 +14,8 @@ struct EveryResourceTests {
       for operation in document.operations {
         guard let media = operation.json["requestBody"]?["content"]?["application/json"] else { continue }
         let example = plenty.example(of: operation, media)
-        for (field, body) in wrong(document.resolve(media["schema"] ?? .null), example) {
+        let schema = document.resolve(media["schema"] ?? .null)
+        for (field, body) in (schema["anyOf"]?.list ?? [schema]).flatMap({ wrong(document.resolve($0), example) }) {
           let path = plenty.path(of: operation)
           let answer = try await plenty.bert.client.ask(operation.method, path, body.bytes)
           #expect(answer.status == 400 && answer.json["field"] == .text(field), "\(path) \(field): \(answer.text)")

@@ -22,6 +22,8 @@ class Collection {
     /// Limits for the changes that are kept for clients that reconnect.
     var changesMax = 1_024
     var changesBytesMax = 1 << 20
+    /// Limit for those that one of several lists with shared items has alone.
+    var ownChangesMax = 1_024
     /// Limit for how far a WebSocket may be behind.
     var ringBytesMax = 1 << 20
     /// Limits past which the oldest items are removed, and their removal is published.
@@ -33,6 +35,9 @@ class Collection {
     /// The limits for unreliable messages: a late one is worth less than none.
     static let datagrams = Limits(
       changesMax: 256, changesBytesMax: 1 << 20, ringBytesMax: 2 << 20, itemsMax: 0, itemsBytesMax: 0, drops: true)
+
+    /// The limits for members of a crowd: a newcomer finds many, and reads them again where it comes back soon.
+    static let crowd = Limits(ownChangesMax: 128)
   }
 
   let path: String
@@ -103,7 +108,8 @@ class Collection {
   /// Adds or changes an item; publishes nothing where its JSON is the same as before.
   @discardableResult
   final func put(_ id: String, _ json: JSON, owner: Owner, facets: [String: String] = [:]) -> Item {
-    put(id, written: json.bytes, owner: owner, facets: facets)
+    // An array that has grown has room for as much again.
+    put(id, written: json.bytes.withUnsafeBufferPointer { Array($0) }, owner: owner, facets: facets)
   }
 
   /// Publishes the present state of an item.

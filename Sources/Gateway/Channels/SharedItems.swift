@@ -212,7 +212,8 @@ final class SharedItems {
 
   /// The items of a list after an ordinal, in order.
   func items(after ordinal: UInt64, in list: Int) -> some BidirectionalCollection<Item> {
-    var (low, high) = (0, places.count)
+    // A list that has just begun has none of all these.
+    var (low, high) = (lists[list]?.count == 0 ? places.count : 0, places.count)
     while low < high {
       let middle = (low + high) / 2
       if places[middle].ordinal > ordinal { high = middle } else { low = middle + 1 }

@@ -73,7 +73,7 @@ final class SharedList: Collection {
   func publishOwn(_ change: SharedItems.ItemChange, _ number: UInt64) {
     ownOffset += 1
     ownChanges.append(number, change)
-    while ownChanges.count > changesFactor * limits.changesMax, let oldest = ownChanges.removeFirst() {
+    while ownChanges.count > changesFactor * limits.ownChangesMax, let oldest = ownChanges.removeFirst() {
       forgottenNumber = oldest
     }
     if let ring, ring.subscriberCount > 0 { change.publish(in: ring) }

@@ -13,7 +13,7 @@ final class Crowd {
 
   init(_ type: String, epoch: String) {
     (self.type, self.epoch) = (type, epoch)
-    members = SharedItems(epoch: epoch, Collection.Limits(), isPaced: true)
+    members = SharedItems(epoch: epoch, .crowd, isPaced: true)
   }
 
   func messages(_ limits: Collection.Limits) -> SharedItems {

@@ -75,12 +75,13 @@ final class SessionModel {
   let members: Collection
   let messages: Collection
   /// Unreliable messages, which are not kept.
-  let datagrams: Collection
-  let streams: Collection
-  let resources: Collection
-  let certificates: Collection
-  let connections: Collection
-  let comparisons: Collection
+  private(set) lazy var datagrams = core.datagramCollection("\(path)/datagrams")
+  private(set) lazy var streams = core.collection("\(path)/streams")
+  private(set) lazy var resources = core.collection("\(path)/resources")
+  private(set) lazy var certificates = core.collection("\(path)/certificates")
+  private(set) lazy var connections = core.collection("\(path)/connections")
+  private(set) lazy var comparisons = core.collection("\(path)/comparisons")
+  private unowned let core: Core
   /// The row of a session that is restored after a restart.
   var stored: StoredSession?
   var isLocked = false
@@ -106,6 +107,7 @@ final class SessionModel {
     _ history: History?, at time: Timestamp, in crowd: Crowd?, _ core: Core
   ) {
     self.session = session
+    self.core = core
     self.crowd = crowd
     self.retention = retention
     self.history = history
@@ -123,12 +125,6 @@ final class SessionModel {
       sharedMessages = nil
       messages = core.collection("\(path)/messages", Core.limits(of: retention), epoch: history?.session.epoch)
     }
-    datagrams = core.datagramCollection("\(path)/datagrams")
-    streams = core.collection("\(path)/streams")
-    resources = core.collection("\(path)/resources")
-    certificates = core.collection("\(path)/certificates")
-    connections = core.collection("\(path)/connections")
-    comparisons = core.collection("\(path)/comparisons")
     history?.attach(messages, peer.owner)
     crowd?.add(self, at: slot)
   }
@@ -136,8 +132,10 @@ final class SessionModel {
   var id: String { session.id.text }
   var path: String { "/v1/sessions/\(id)" }
   var owner: Owner { peer.owner }
+  /// Those that anybody has used: most sessions have messages alone.
   var collections: [Collection] {
-    [members, messages, datagrams, streams, resources, certificates, connections, comparisons]
+    let others = ["datagrams", "streams", "resources", "certificates", "connections", "comparisons"]
+    return [members, messages] + others.compactMap { core.collection(at: "\(path)/\($0)") }
   }
   /// Its members, present or gone, as it sees them now.
   var knownMembers: [MemberModel] { members.all.compactMap(\.member) }
