@@ -60,6 +60,7 @@ extension Engine {
     } else if hello.expects != 0, hello.expects != bond.nonce {
       return  // The same: it was sent before our newest hello was read.
     }
+    bond.ordinalLast = max(bond.ordinalLast, link.ordinal)
     if link.isStandby { keepOnStandby(link, for: bond) } else { prefer(link, for: bond) }
   }
 

@@ -23,8 +23,13 @@ extension Engine {
     if !link.isDialed { link.ordinal = hello.ordinal }
   }
 
-  /// A link that is dialled over a worse medium than that of the link in use is for standby.
-  func isWorse(_ medium: MediumID, than used: Link?) -> Bool {
+  /// A link that is dialled over a worse medium than that of the link in use is for standby; over a better one it is while
+  /// an upgrade would be too soon.
+  func isForStandby(_ medium: MediumID, of bond: Bond) -> Bool {
+    isWorse(medium, than: bond.next ?? bond.link) || isTooSoon(medium, for: bond)
+  }
+
+  private func isWorse(_ medium: MediumID, than used: Link?) -> Bool {
     guard let used, used.features.contains(.standby), !sabotage.contains(.upgradesAnyhow) else { return false }
     return profile(of: medium).rank > used.profile.rank
   }
@@ -32,10 +37,13 @@ extension Engine {
   /// One link of a medium is enough; and where none in use is answered, this one is promoted.
   func keepOnStandby(_ link: Link, for bond: Bond) {
     if bond.link == nil || isAnswerOverdue(bond) { return promote(link, for: bond) }
+    if bond.isOpen, bond.link?.medium == link.medium { return close(link, .duplicate) }
     for other in bond.host.links
     where other !== link && other.isStandby && other.hasGreeted && !other.isClosing && other.medium == link.medium {
       close(precedes(link, other) ? other : link, .duplicate)
     }
+    // It may be an upgrade whose time is known now.
+    dialBeside(bond.host)
   }
 
   // MARK: Choosing
@@ -55,9 +63,8 @@ extension Engine {
     if newest === link { return attachAgain(link, to: bond) }
     guard precedes(link, newest) else {
       guard link === bond.link else { return close(link, .duplicate) }
-      // The other side has given it up for a moment; the next one is on its way already.
-      link.isRetired = true
-      return adopt(newest, for: bond)
+      // The other side had given it up for a moment, and knows nothing of the next one, which may be dead.
+      return attachAgain(link, to: bond)
     }
     if let next = bond.next {
       bond.next = nil
@@ -65,9 +72,7 @@ extension Engine {
     }
     if link === bond.link { return attach(link, to: bond) }
     if bond.isOpen, link.features.contains(.standby), !sabotage.contains(.breaksBeforeMaking) {
-      bond.next = link
-      link.mayRepeat = true
-      return sendAttach(over: link, for: bond)
+      return makeNext(link, of: bond)
     }
     // The old link is closed once the other is in use: a host that sees it end first would consider the bond cut.
     bond.link?.isRetired = true
@@ -79,7 +84,7 @@ extension Engine {
   private func attachAgain(_ link: Link, to bond: Bond) {
     let isSent = link.attachSent.map { $0 == (bond.nonce, bond.theirs) } ?? false
     if isSent, bond.next === link || !bond.isOpen { return }
-    bond.next = nil
+    if bond.next === link { bond.next = nil }
     attach(link, to: bond)
   }
 
@@ -97,7 +102,8 @@ extension Engine {
     former.lossy.removeAll()
     former.lossySizes = []
     former.beginUse()
-    let rivals = bond.host.links.filter { $0.isStandby && !$0.isClosing && $0 !== link }
+    let standbys = bond.host.links.filter { $0.isStandby && !$0.isClosing && $0 !== link }
+    let rivals = standbys.filter { $0.medium != link.medium }
     let isUseful =
       former.profile.rank > link.profile.rank && former.features.contains(.standby)
       && rivals.allSatisfy { $0.profile.rank > former.profile.rank }
@@ -109,6 +115,8 @@ extension Engine {
       former.closesAt = now + Self.lingerMax
       timers.set(.link(former.id), now + Self.lingerMax)
     }
+    // One link of a medium is enough, and the other side may have lost this one without being able to say so.
+    for other in standbys where other.medium == link.medium { close(other, .duplicate) }
   }
 
   /// The last unreliable messages of a slow medium have arrived by then.
@@ -141,12 +149,15 @@ extension Engine {
 
   /// Promotes the best link on standby. False where there is none.
   func promoteStandby(of bond: Bond) -> Bool {
-    let standbys = bond.host.links.filter { $0.isStandby && $0.hasGreeted && !$0.isClosing }
-    guard let best = standbys.min(by: { $0.profile.rank < $1.profile.rank }), isWanted(bond.host), bond.theirs != 0,
+    guard let best = bestStandby(of: bond.host), isWanted(bond.host), bond.theirs != 0,
       !sabotage.contains(.promotesNobody)
     else { return false }
     promote(best, for: bond)
     return true
+  }
+
+  func bestStandby(of host: RemoteHost) -> Link? {
+    host.links.filter { $0.isStandby && $0.hasGreeted && !$0.isClosing }.min { $0.profile.rank < $1.profile.rank }
   }
 
   /// Waits for the `attach` of the next link without another in use.
@@ -157,21 +168,31 @@ extension Engine {
     expectAnswer(bond)
   }
 
-  /// Takes a link on standby into use: greets and attaches in one go, so that the other side may answer at once.
-  private func promote(_ link: Link, for bond: Bond) {
-    bond.link?.isRetired = true
+  /// Takes a link on standby into use: greets and attaches in one go, so that the other side may answer at once. One that
+  /// is in use stays so until then.
+  func promote(_ link: Link, for bond: Bond) {
     link.isStandby = false
     // A whole interval to answer in.
     link.heard = now
     timers.set(.link(link.id), now + link.heartbeatInterval)
-    let last = bond.host.links.map(\.ordinal).max() ?? 0
+    let last = max(bond.ordinalLast, bond.host.links.map(\.ordinal).max() ?? 0)
     link.ordinal = max(bond.linkOrdinal, last) &+ 1
     bond.linkOrdinal = link.ordinal
+    bond.ordinalLast = link.ordinal
     greet(link, bond, as: .promoted)
+    if bond.isOpen, !sabotage.contains(.breaksBeforeMaking) { return makeNext(link, of: bond) }
+    bond.link?.isRetired = true
     attach(link, to: bond)
     expectAnswer(bond)
     bond.host.dialsBeside = nil
     dialReserve(for: bond)
+  }
+
+  /// Has a link take over from the one in use once both sides have sent their positions on it.
+  private func makeNext(_ link: Link, of bond: Bond) {
+    bond.next = link
+    link.mayRepeat = true
+    sendAttach(over: link, for: bond)
   }
 
   private func isAnswerOverdue(_ bond: Bond) -> Bool {

@@ -20,10 +20,6 @@ extension Engine {
     }
     let host = host(remote)
     guard host.links.count < Self.linksMax else { return emit(.close(id, .busy)) }
-    if dial != nil, isTooSoon(medium, for: host) {
-      emit(.close(id, .duplicate))
-      return dialBeside(host)
-    }
     host.key = key
     open(
       id, to: host, exporter: exporter, isDialed: dial != nil, medium: medium, datagramBytesMax: datagramBytesMax)
@@ -107,13 +103,14 @@ extension Engine {
     datagramBytesMax: Int
   ) {
     let bond = host.bond ?? makeBond(with: host)
-    // Each link that this side dials has a number, so that the two sides choose the same one.
-    let last = host.links.lazy.filter(\.isDialed).map(\.ordinal).max() ?? 0
-    let isStandby = isDialed && isWorse(medium, than: bond.next ?? bond.link)
+    // Each link that this side dials has a number of its own, so that the two sides choose the same one.
+    let last = max(bond.ordinalLast, host.links.lazy.filter(\.isDialed).map(\.ordinal).max() ?? 0)
+    let isStandby = isDialed && isForStandby(medium, of: bond)
     let link = Link(
       id: id, host: host, exporter: exporter, isDialed: isDialed, medium: medium, profile: profile(of: medium),
       datagramBytesMax: datagramBytesMax, ordinal: max(bond.linkOrdinal, last) &+ 1, at: now)
     link.isStandby = isStandby
+    if isDialed { bond.ordinalLast = link.ordinal }
     links[id] = link
     host.links.append(link)
     host.found(medium)

@@ -37,29 +37,33 @@ extension Engine {
     dialBeside(bond.host)
   }
 
-  /// Dials a better medium than that of the link in use, or a worse one for standby.
+  /// Takes a better medium than that of the link in use, or dials one, or a worse one for standby.
   func dialBeside(_ host: RemoteHost) {
     guard settings.media.count > 1, let bond = host.bond, bond.next == nil, let used = bond.link,
       used.features.contains(.standby), !host.presences.isEmpty
     else { return }
     guard bond.isOpen else { return dialReserve(for: bond) }
+    upgrade(bond, from: used)
     // One change at a time: a link that is about to be greeted may be the next one.
     let isNextOpen = host.links.contains { $0 !== used && !$0.isStandby && !$0.isRetired && !$0.isClosing }
     guard host.dial == nil, !isNextOpen else { return }
-    let candidates = mediaBeside(used, of: host)
+    let candidates = mediaBeside(used, of: host).filter { !sabotage.contains(.linksLate) || !isTooSoon($0, for: bond) }
     guard !candidates.isEmpty else { return }
-    // A medium that comes and goes does not take the bond with it each time.
-    let upgradesAt = max(host.dialsBeside ?? now, upgradesAt(bond))
-    let due = candidates.allSatisfy { isBetter($0, than: used) } ? upgradesAt : host.dialsBeside ?? now
-    guard due <= now else { return timers.set(.host(host.id), due) }
-    let ready = candidates.filter { upgradesAt <= now || !isBetter($0, than: used) }
-    if ready.count < candidates.count { timers.set(.host(host.id), upgradesAt) }
-    guard !ready.isEmpty else { return }
-    let better = ready.filter { isBetter($0, than: used) }
-    let worse = ready.filter { !better.contains($0) }
+    if let due = host.dialsBeside, due > now { return timers.set(.host(host.id), due) }
+    let better = candidates.filter { isBetter($0, than: used) }
+    let worse = candidates.filter { !better.contains($0) }
     // Neither keeps the other waiting for ever.
     let wanted = better.isEmpty || !worse.isEmpty && host.besideFailures % 2 == 1 ? worse : better
     dialBeside(host, at: addresses(of: host, by: wanted))
+  }
+
+  /// Promotes the best link on standby if it is better than the one in use and has waited for its time.
+  private func upgrade(_ bond: Bond, from used: Link) {
+    guard let best = bestStandby(of: bond.host), isBetter(best.medium, than: used) else { return }
+    // The lower host first, so that not both do at once.
+    let due = upgradesAt(bond) + besidePause(for: bond.host)
+    guard due <= now else { return timers.set(.host(bond.host.id), due) }
+    promote(best, for: bond)
   }
 
   private func dialBeside(_ host: RemoteHost, at addresses: [Address]) {
@@ -102,7 +106,7 @@ extension Engine {
   /// on standby.
   private func mediaBeside(_ used: Link, of host: RemoteHost) -> [MediumID] {
     let live = host.links.filter { !$0.isClosing && !$0.isRetired }
-    let hasStandby = live.contains(where: \.isStandby)
+    let hasStandby = live.contains { $0.isStandby && $0.medium != used.medium }
     var media: [MediumID] = []
     for address in addresses(of: host) {
       guard let medium = medium(of: address), !media.contains(medium), !live.contains(where: { $0.medium == medium }),
@@ -117,9 +121,11 @@ extension Engine {
     profile(of: medium).rank < used.profile.rank || sabotage.contains(.upgradesAnyhow)
   }
 
-  /// Whether the link of a dial is for an upgrade that must wait.
-  func isTooSoon(_ medium: MediumID, for host: RemoteHost) -> Bool {
-    guard let bond = host.bond, bond.isOpen, let used = bond.link, isBetter(medium, than: used) else { return false }
+  /// Whether a link over this medium is an upgrade that must wait: it is on standby until then.
+  func isTooSoon(_ medium: MediumID, for bond: Bond) -> Bool {
+    guard bond.isOpen, let used = bond.link, used.features.contains(.standby), isBetter(medium, than: used) else {
+      return false
+    }
     return upgradesAt(bond) > now
   }
 
@@ -127,22 +133,27 @@ extension Engine {
     bond.mediumChanged.map { $0 + Self.upgradePause } ?? .distantPast
   }
 
-  /// The hysteresis of upgrades.
+  /// The hysteresis of upgrades: a medium that comes and goes does not take the bond with it each time.
   private static let upgradePause: Duration = .seconds(5)
 
   /// The lower host dials first, so that not both do at once.
   private func besidePause(for host: RemoteHost) -> Duration { hostID < host.id ? .zero : .seconds(3) }
 
-  /// Something about media has changed, so that a dial may succeed now.
-  func hurryBeside(_ host: RemoteHost) {
+  /// Something about media has changed, so that a dial may succeed now; one that has begun may still fail. The other host
+  /// may not know of a medium of this one that is back, and does not dial it.
+  func hurryBeside(_ host: RemoteHost, isOwnMedium: Bool = false) {
     guard let again = host.dialsBeside else { return }
-    host.dialsBeside = min(again, now + besidePause(for: host))
+    host.besideFailures = 0
+    host.dialsBeside = min(again, now + (isOwnMedium ? .zero : besidePause(for: host)))
+    host.isHurried = host.dial?.isBeside == true
   }
 
   func dialBesideFailed(_ host: RemoteHost) {
     guard settings.media.count > 1 else { return }
     host.besideFailures += 1
-    let pause = min(Self.besidePauseMax, .milliseconds(500) * (1 << min(host.besideFailures, 5)))
+    let backoff = min(Self.besidePauseMax, .milliseconds(500) * (1 << min(host.besideFailures, 5)))
+    let pause = host.isHurried ? .zero : backoff
+    host.isHurried = false
     host.dialsBeside = now + pause
     timers.set(.host(host.id), now + pause)
   }

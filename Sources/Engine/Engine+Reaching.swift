@@ -69,7 +69,7 @@ extension Engine {
     settings.addresses = addresses
     // This host is on another network, which may reach others.
     for host in hosts.values {
-      hurryBeside(host)
+      hurryBeside(host, isOwnMedium: true)
       if host.dialsAgain != nil {
         host.dialsAgain = nil
         ensureLink(host)

@@ -99,4 +99,6 @@ package struct Sabotage: OptionSet, Sendable {
   package static let ignoresRoundTrip = Sabotage(rawValue: 1 << 45)
   /// A shared clock is not set by another that is ahead.
   package static let keepsOwnClock = Sabotage(rawValue: 1 << 46)
+  /// A better medium is dialled only when an upgrade may take place.
+  package static let linksLate = Sabotage(rawValue: 1 << 47)
 }

@@ -59,6 +59,7 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "upgradesAnyhow", sabotage: .upgradesAnyhow, scenarios: [.flapping, .media]),
     Canary(name: "noticesLate", sabotage: .noticesLate, scenarios: [.walkAway]),
     Canary(name: "breaksBeforeMaking", sabotage: .breaksBeforeMaking, scenarios: [.walkAway]),
+    Canary(name: "linksLate", sabotage: .linksLate, scenarios: [.walkAway]),
     Canary(name: "probesAtLeisure", sabotage: .probesAtLeisure, scenarios: [.discovery, .churn]),
   ]
 

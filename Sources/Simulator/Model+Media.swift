@@ -39,6 +39,8 @@ extension Model {
   /// A pair is suspended only where no medium joins its hosts.
   func checkMedia(_ here: EndpointRecord, _ remote: EndpointID, _ pair: PairRecord, _ world: World) {
     guard !plan.media.isEmpty, let there = endpoints[remote] else { return }
+    // One of the two media leads to the other host at any time, and both hosts know.
+    check(.aMediumIsEnough, plan.scenario != .walkAway) { "\(here.label): \(there.label) is suspended on the walk" }
     let (a, b) = (here.ref.host, there.ref.host)
     let since = now - Self.mediumSettles
     guard a != b, pair.since <= since, cameUpAt[a] <= since, cameUpAt[b] <= since, isHostUp[a], isHostUp[b],

@@ -78,7 +78,13 @@ extension Planner {
     let walks = random.within(25_000...27_000)
     let time = random.within(15_000...20_000)
     if random.flip() {
-      at(walks, .turnOff(medium: Self.wifi, 0, milliseconds: time, isNoticed: isNoticed))
+      // Back soon, and Bluetooth goes before it is time for an upgrade; a dial that failed meanwhile is over.
+      let isShort = isNoticed && random.flip()
+      at(walks, .turnOff(medium: Self.wifi, 0, milliseconds: isShort ? 1_000 : time, isNoticed: isNoticed))
+      if isShort {
+        let moment = walks + plan.faults.dialTimeout + random.within(300...1_900)
+        at(moment, .turnOff(medium: Self.bluetooth, random.below(2), milliseconds: time, isNoticed: true))
+      }
     } else {
       let notice: Notice = isNoticed ? random.pick([.both, .first, .second]) : .neither
       at(walks, .outage(medium: Self.wifi, 0, 1, milliseconds: time, notice))

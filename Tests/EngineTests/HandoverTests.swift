@@ -140,6 +140,59 @@ import Wire
     #expect(open == [lan, bluetooth])
   }
 
+  @Test("P-SES-9 A better medium is back, and the other one goes before an upgrade: it is used at once")
+  func lostBeforeUpgrade() throws {
+    let peers = try gather()
+    network.down = [lan]
+    network.cut(lan)
+    network.run(.seconds(1))
+    network.down = []
+    network.run(.milliseconds(3_500))
+    #expect(media(peers) == [bluetooth, bluetooth])
+    #expect(open == [lan, bluetooth])
+    network.clear()
+    network.down = [bluetooth]
+    try peers[0].say("one")
+    network.cut(bluetooth)
+    try peers[1].say("two")
+    network.run(.milliseconds(10))
+    #expect(peers[0].take() == ["A < B: two"])
+    #expect(peers[1].take() == ["B < A: one"])
+    #expect(media(peers) == [lan, lan])
+    network.run(.seconds(30))
+    #expect(peers[0].take() == [] && peers[1].take() == [])
+  }
+
+  @Test(
+    "P-SES-9 One side alone has lost a link on standby: a new one takes over, and the other medium stands by",
+    arguments: [0, 1])
+  func halfLost(side: Int) throws {
+    let peers = try gather()
+    network.down = [lan]
+    network.cut(lan)
+    network.run(.seconds(1))
+    network.down = []
+    network.run(.seconds(3))
+    #expect(media(peers) == [bluetooth, bluetooth])
+    #expect(open == [lan, bluetooth])
+    network.down = [lan]
+    let pipe = try #require(network.pipes.first { $0.medium == lan })
+    network.close(pipe, from: pipe.side(of: peers[side].host))
+    network.run(.milliseconds(1_500))
+    network.down = []
+    for _ in 0..<1_000 where media(peers) != [lan, lan] { network.run(.milliseconds(10)) }
+    #expect(media(peers) == [lan, lan])
+    network.run(.milliseconds(2_100))
+    #expect(open == [lan, bluetooth])
+    network.down = [lan]
+    try peers[0].say("one")
+    network.cut(lan)
+    network.run(.milliseconds(121))
+    #expect(peers[0].take() == [])
+    #expect(peers[1].take() == ["B < A: one"])
+    #expect(media(peers) == [bluetooth, bluetooth])
+  }
+
   @Test("P-SES-9 A host that dies is lost as soon as ever, though a link to it stood by")
   func dead() throws {
     let peers = try gather()

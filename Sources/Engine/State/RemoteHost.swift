@@ -34,6 +34,8 @@ final class RemoteHost {
   /// The same for dials of another medium.
   var besideFailures = 0
   var dialsBeside: Instant?
+  /// Whether the dial in progress began before the latest change of media.
+  var isHurried = false
   /// The media whose links were lost, and that have had none since, in the order of their losses.
   private(set) var lostMedia: [MediumID] = []
   /// Unanswered probes of its records in a row, and when the next is due.
