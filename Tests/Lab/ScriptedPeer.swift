@@ -85,10 +85,14 @@ extension Rig {
   /// One on each host, all in one session, to which the first has invited the others.
   func puppets(_ type: String) async throws -> [ScriptedPeer] { try await puppets(type, of: hosts[...]) }
 
-  func puppets(_ type: String, of hosts: ArraySlice<LabHost>, at port: UInt16? = nil) async throws -> [ScriptedPeer] {
+  func puppets(_ type: String, of hosts: ArraySlice<LabHost>, at port: UInt16) async throws -> [ScriptedPeer] {
+    try await puppets(type, of: hosts, ["port=\(port)"])
+  }
+
+  func puppets(_ type: String, of hosts: ArraySlice<LabHost>, _ options: [String] = []) async throws -> [ScriptedPeer] {
     var puppets: [ScriptedPeer] = []
     for host in hosts {
-      let puppet = try await host.puppet(port.map { ["port=\($0)"] } ?? [])
+      let puppet = try await host.puppet(options)
       if let first = puppets.first {
         try puppet.program.say("advertise x a \(type) s")
         try await first.invites(puppet, type)

@@ -23,19 +23,24 @@ enum LabPeer {
     }
   }
 
-  /// `keys=FOLDER`, `port=N`, `at=ADDRESS`; with `at=` alone nobody is looked for.
+  /// `keys=FOLDER`, `port=N`, `medium=lan`, `medium=folder:PATH`, `at=ADDRESS`; with `at=` alone nobody is looked for.
   private static func options(_ words: ArraySlice<String>) throws -> HostOptions {
     var options = HostOptions()
     options.keys = .ephemeral
+    var media: [HostMedium] = []
     for word in words {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       switch (parts[0], parts.dropFirst().first) {
       case ("keys", let folder?): options.keys = .folder(folder)
       case ("port", let port?): options.port = UInt16(port) ?? 0
+      case ("medium", "lan"?): media.append(.lan)
+      case ("medium", let folder?) where folder.hasPrefix("folder:"):
+        media.append(.folder(String(folder.dropFirst("folder:".count))))
       case ("at", let place?): options.discovery = .fixed(place.isEmpty ? [] : [place])
       default: throw Misunderstanding("'\(word)' is no option of this program")
       }
     }
+    if !media.isEmpty { options.media = media }
     return options
   }
 }

@@ -24,6 +24,9 @@ extension Laboratory {
   /// The polling interval for conditions without an event.
   private static let lookInterval = Duration.milliseconds(20)
 
+  /// Nanoseconds on the monotonic clock, as the times of lines.
+  nonisolated static var now: UInt64 { Reactor.now }
+
   /// Lets real time pass: a fault that lasts is one that lasts so long.
   @Laboratory
   static func pass(_ time: Duration) async {
