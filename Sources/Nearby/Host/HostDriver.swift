@@ -82,9 +82,10 @@ final class HostDriver: EngineDriver {
     disk = try Disk()
     web = options.fetching
     crypto = OpenSSLCrypto(keys: [keys.hostKey])
-    let options = try options.network
     var settings = Settings()
-    settings.media = options.media.map(\.profile)
+    if let time = options.backlogAgeMax { settings.backlogAgeMax = time }
+    let network = try options.network
+    settings.media = network.media.map(\.profile)
     settings.isDurable = store != nil
     settings.resourceWindowBytes = Self.resourceWindowBytes
     engine = Engine(
@@ -92,9 +93,9 @@ final class HostDriver: EngineDriver {
       seed: try Digest(bytes: OpenSSLCrypto.randomBytes(Digest.byteCount)), restoring: store?.facts ?? [], at: Self.now)
     try addRestoredPeers()
     do throws(SystemError) {
-      network = try HostNetwork(key: keys.hostKey, options, on: reactor, driver: self)
+      self.network = try HostNetwork(key: keys.hostKey, network, on: reactor, driver: self)
     } catch {
-      throw NearbyError(error, listeningAt: options.places, port: options.port)
+      throw NearbyError(error, listeningAt: network.places, port: network.port)
     }
     // After the network's own first events.
     reactor.soon { [weak self] in self?.restore() }

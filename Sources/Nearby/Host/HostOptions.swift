@@ -25,6 +25,8 @@ public struct HostOptions: Sendable {
   public var pollsBusily = true
   /// Whether to look for another host with the same key in any case.
   package var looksForTwin = false
+  /// How long another host may acknowledge nothing until it is cut as slow; nil for the usual time.
+  package var backlogAgeMax: Duration?
   /// Whether connections wait until there is an acceptor at the port that tells links from others.
   package var awaitsAcceptor = false
 
