@@ -16,12 +16,12 @@ extension Engine {
     send(
       Hello(
         incarnation: incarnation, bond: bond.nonce, expects: bond.theirs, ordinal: link.ordinal,
-        features: Self.features,
+        features: features,
         addresses: Array(settings.addresses.prefix(Limits.helloAddressesMax)), extensions: Hello.extensions(for: role)),
       on: link)
   }
 
-  private static let features: Hello.Features = [.away, .contentTypes, .types, .standby, .clock]
+  static let features: Hello.Features = [.away, .contentTypes, .types, .standby, .clock]
 
   func handle(_ hello: Hello, from link: Link) throws(ProtocolViolation) {
     let host = link.host
@@ -162,6 +162,8 @@ extension Engine {
     endRosters(of: bond.host.id)
     resumeFlows(over: bond)
     prepareToDialBeside(bond)
+    reviewWay(over: link)
+    connectCircuits(over: link)
   }
 
   // MARK: Ending

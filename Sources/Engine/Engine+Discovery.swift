@@ -123,7 +123,7 @@ extension Engine {
     let others = discovery.browsers[type, default: 0]
     discovery.browsers[type] = others + 1
     guard others == 0 else { return }
-    emit(.browse(for: type))
+    if type != .hosts || !isRelay { emit(.browse(for: type)) }
     for host in hosts.values {
       scheduleProbe(host)
       askForRosters(of: host)
@@ -134,7 +134,7 @@ extension Engine {
     let others = discovery.browsers[type, default: 1] - 1
     discovery.browsers[type] = others == 0 ? nil : others
     guard others == 0 else { return }
-    emit(.stopBrowsing(for: type))
+    if type != .hosts || !isRelay { emit(.stopBrowsing(for: type)) }
     endRosters(of: type)
   }
 
@@ -166,6 +166,7 @@ extension Engine {
     defer { finishMutation() }
     guard let host = seen(host, id) else { return }
     discovery.add(Discovery.RosterRecord(host: host.id, type: type, addresses: addresses, medium: medium), as: id)
+    if type == .hosts { reviewReception(of: host.id) }
     appeared(host)
     askForRosters(of: host)
   }
@@ -196,7 +197,13 @@ extension Engine {
     // The last known addresses are better than none, for an endpoint that still wants the host.
     hosts[remote]?.learn(byHearsay: discovery.addresses(of: id))
     discovery.remove(id)
-    if let instance { review(instance) } else { endRosters(of: remote) }
+    if let instance {
+      review(instance)
+    } else {
+      endRosters(of: remote)
+      reviewReception(of: remote)
+      askNextRelays()
+    }
     guard let host = hosts[remote] else { return }
     // It may have been there by this medium alone.
     if host.isVanished { for instance in discovery.instances(of: remote) { review(instance) } }

@@ -105,7 +105,7 @@ extension Engine {
     let standbys = bond.host.links.filter { $0.isStandby && !$0.isClosing && $0 !== link }
     let rivals = standbys.filter { $0.medium != link.medium }
     let isUseful =
-      former.profile.rank > link.profile.rank && former.features.contains(.standby)
+      former.profile.rank > link.profile.rank && !former.profile.isRelayed && former.features.contains(.standby)
       && rivals.allSatisfy { $0.profile.rank > former.profile.rank }
     if isUseful, !sabotage.contains(.upgradesAnyhow) {
       former.isStandby = true

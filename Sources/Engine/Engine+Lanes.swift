@@ -33,8 +33,15 @@ extension Engine {
   /// Moves records and chunks into `out`: records first, but not for ever.
   func fillRecordsAndFlows(_ out: inout OutputRawSpan, for link: Link, _ bond: Bond) {
     let start = out.byteCount
+    let circuits = link.circuits
     while link.rest.count == 0, out.freeCapacity > 0 {
       let before = out.byteCount
+      if let circuits, circuits.hasUnsent, circuits.starvation.isOver,
+        fillCircuit(&out, for: link, circuits)
+      {
+        circuits.starvation.restore()
+        continue
+      }
       let lanes = bond.openLanes.flatMap { $0.hasUnsent ? $0 : nil }
       if bond.sendQueue.hasUnsent, lanes.map({ !$0.recordGuard.isOver && !sabotage.contains(.delaysMessages) }) ?? true
       {
@@ -45,6 +52,9 @@ extension Engine {
         lanes.recordGuard.restore()
       }
       fillAcknowledgements(&out, for: bond)
+      if let circuits, circuits.hasUnsent {
+        circuits.starvation.passOver(by: out.byteCount - before + link.rest.count)
+      }
     }
   }
 

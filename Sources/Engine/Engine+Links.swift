@@ -2,10 +2,11 @@ public import Wire
 
 /// Links: opening, the handshake (`hello`, then `attach`), liveness, and the bytes in and out.
 extension Engine {
-  /// A link is open and authenticated. `exporter` is the channel's own secret; `dial` says which attempt it answers.
+  /// A link is open and authenticated. `exporter` is the channel's own secret; `dial` says which attempt it answers, and
+  /// `circuit` over which circuit it goes.
   public func linkOpened(
     _ id: LinkID, to key: PublicKey, exporter: Digest, dial: DialID?, datagramBytesMax: Int,
-    medium: MediumID = .first, at now: Instant
+    medium: MediumID = .first, circuit: CircuitID? = nil, at now: Instant
   ) {
     beginMutation(now)
     defer { finishMutation() }
@@ -20,9 +21,14 @@ extension Engine {
     }
     let host = host(remote)
     guard host.links.count < Self.linksMax else { return emit(.close(id, .busy)) }
+    // A link of their own came while a relay was dialled. A host that is dialled so cannot know: its own may be dead.
+    if dial != nil, profile(of: medium).isRelayed, let used = openLink(to: host), !used.profile.isRelayed {
+      return emit(.close(id, .duplicate))
+    }
     host.key = key
     open(
-      id, to: host, exporter: exporter, isDialed: dial != nil, medium: medium, datagramBytesMax: datagramBytesMax)
+      id, to: host, exporter: exporter, isDialed: dial != nil, medium: medium,
+      relay: circuit.flatMap { takeIntoUse($0) }, datagramBytesMax: datagramBytesMax)
   }
 
   /// The datagram path of a link was proved, or its size has changed; 0: the link carries no more datagrams.
@@ -86,6 +92,7 @@ extension Engine {
     let (before, isRoom) = (out.byteCount, out.freeCapacity > 0)
     fill(&out, for: link)
     if isRoom, out.byteCount == before { link.wantsToSend = false }
+    wakeLinks()
   }
 
   // MARK: Opening and closing
@@ -100,7 +107,7 @@ extension Engine {
 
   func open(
     _ id: LinkID, to host: RemoteHost, exporter: Digest, isDialed: Bool, medium: MediumID = .first,
-    datagramBytesMax: Int
+    relay: HostID? = nil, datagramBytesMax: Int
   ) {
     let bond = host.bond ?? makeBond(with: host)
     // Each link that this side dials has a number of its own, so that the two sides choose the same one.
@@ -108,7 +115,7 @@ extension Engine {
     let isStandby = isDialed && isForStandby(medium, of: bond)
     let link = Link(
       id: id, host: host, exporter: exporter, isDialed: isDialed, medium: medium, profile: profile(of: medium),
-      datagramBytesMax: datagramBytesMax, ordinal: max(bond.linkOrdinal, last) &+ 1, at: now)
+      relay: relay, datagramBytesMax: datagramBytesMax, ordinal: max(bond.linkOrdinal, last) &+ 1, at: now)
     link.isStandby = isStandby
     if isDialed { bond.ordinalLast = link.ordinal }
     links[id] = link
@@ -152,15 +159,18 @@ extension Engine {
 
   private func detach(_ link: Link, _ reason: Reason) {
     comparisonsLost(with: link)
+    endCircuits(of: link)
     let host = link.host
     note(link, reason)
     if reason == .lost { host.lost(link.medium) }
+    if let relay = link.relay, reason == .lost || reason == .timedOut { host.failed(through: relay) }
     if let bond = host.bond {
       if bond.next === link { bond.next = nil }
       if bond.link === link, !replaceLink(of: bond) {
         for other in host.links where other.isRetired { close(other, .duplicate) }
         endRosters(of: host.id)
       }
+      if bond.link == nil { lostWay(host.id) }
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }
     // Reconnection goes on if a peer waits here for a peer whose host waits for nobody.
@@ -276,6 +286,8 @@ extension Engine {
     switch type {
     case .hello, .bye: true
     case .ping, .pong, .attach: !link.isRetired
+    // Circuits go on over their link until it ends.
+    case .circuitAccept, .circuitEnd, .circuitData, .circuitGrant: true
     case .invite, .connect, .cancel: !link.hasGreeted || link.host.bond?.link === link
     // The other side uses a link until it knows that this side uses another.
     case .datagram, .typedDatagram:
@@ -339,8 +351,12 @@ extension Engine {
     case .resourceStop: try handle(try decode(ResourceStop.self, body), from: link)
     case .resourceWant: try handle(try decode(ResourceWant.self, body), from: link)
     case .resourceChunk: try handle(resourceChunk: body, from: link)
-    case .circuitOpen, .circuitAccept, .circuitEnd, .circuitData, .circuitGrant, .heard:
-      throw ProtocolViolation(.protocolViolation, "\(type), for which this host has no feature")
+    case .circuitOpen: try handle(try decode(CircuitOpen.self, body), from: link)
+    case .circuitAccept: try handle(try decode(CircuitAccept.self, body), from: link)
+    case .circuitEnd: handle(try decode(CircuitEnd.self, body), from: link)
+    case .circuitData: try handle(circuitData: body, from: link)
+    case .circuitGrant: try handle(try decode(CircuitGrant.self, body), from: link)
+    case .heard: try handle(try decode(Heard.self, body), from: link)
     case .clockRequest: handle(try decode(ClockRequest.self, body), from: link)
     case .clockReply: handle(try decode(ClockReply.self, body), from: link)
     }
@@ -409,12 +425,13 @@ extension Engine {
     guard link.rest.count == 0 else { return }
     sendPending(over: link)
     link.control.move(link.control.count, into: &out)
-    guard link.control.count == 0, !link.isClosing, let bond = link.host.bond, bond.link === link, bond.isOpen else {
-      return
+    guard link.control.count == 0, !link.isClosing else { return }
+    if let bond = link.host.bond, bond.link === link, bond.isOpen {
+      fillAcknowledgements(&out, for: bond)
+      fillLossy(&out, for: link)
+      fillRecordsAndFlows(&out, for: link, bond)
     }
-    fillAcknowledgements(&out, for: bond)
-    fillLossy(&out, for: link)
-    fillRecordsAndFlows(&out, for: link, bond)
+    if let circuits = link.circuits { fillCircuits(&out, for: link, circuits) }
   }
 
   private func fillLossy(_ out: inout OutputRawSpan, for link: Link) {

@@ -40,7 +40,7 @@ extension Engine {
   /// Takes a better medium than that of the link in use, or dials one, or a worse one for standby.
   func dialBeside(_ host: RemoteHost) {
     guard settings.media.count > 1, let bond = host.bond, bond.next == nil, let used = bond.link,
-      used.features.contains(.standby), !host.presences.isEmpty
+      used.features.contains(.standby), !host.presences.isEmpty || used.profile.isRelayed
     else { return }
     guard bond.isOpen else { return dialReserve(for: bond) }
     upgrade(bond, from: used)
@@ -105,12 +105,13 @@ extension Engine {
   /// The media that are wanted beside the link in use: all better ones, and worse ones while none is
   /// on standby.
   private func mediaBeside(_ used: Link, of host: RemoteHost) -> [MediumID] {
+    if used.profile.isRelayed, sabotage.contains(.staysWithRelays) { return [] }
     let live = host.links.filter { !$0.isClosing && !$0.isRetired }
     let hasStandby = live.contains { $0.isStandby && $0.medium != used.medium }
     var media: [MediumID] = []
     for address in addresses(of: host) {
       guard let medium = medium(of: address), !media.contains(medium), !live.contains(where: { $0.medium == medium }),
-        isBetter(medium, than: used) || !hasStandby
+        isBetter(medium, than: used) || !hasStandby && !profile(of: medium).isRelayed
       else { continue }
       media.append(medium)
     }

@@ -5,7 +5,8 @@ extension Engine {
   /// Whether anything here needs a link to the host.
   func isWanted(_ host: RemoteHost) -> Bool {
     !host.presences.isEmpty || !host.asked.isEmpty || host.asking.contains { $0.isPending }
-      || comparisons.contains { $0.host === host } || !discovery.rosterTypes(of: host.id).isEmpty
+      || comparisons.contains { $0.host === host } || !typesToAsk(of: host.id).isEmpty
+      || hasCircuits(to: host)
   }
 
   /// Dials the host if a link is wanted and there is none.
@@ -58,7 +59,7 @@ extension Engine {
     for address in shown + host.ownAddresses + host.given + host.rumoured where !addresses.contains(address) {
       addresses.append(address)
     }
-    return addresses
+    return relayMedium == nil ? addresses : addresses + relayAddresses(of: host)
   }
 
   /// Sets where this host can be reached from now on, the best address first; every later `hello` and entry carries it.
@@ -101,6 +102,7 @@ extension Engine {
   /// Schedules the next dial, with exponential backoff.
   func dialFailed(_ host: RemoteHost, isBeside: Bool) {
     if isBeside { return dialBesideFailed(host) }
+    if relayMedium != nil { unreached(host) }
     host.dialFailures += 1
     let pauseMax = host.bond?.hasBeenOpen == true ? Self.suspendedPauseMax : Self.dialPauseMax
     let pause = min(pauseMax, .milliseconds(250) * (1 << min(host.dialFailures, 6)))
@@ -132,7 +134,7 @@ extension Engine {
   func forgetIfUnknown(_ host: RemoteHost) {
     forgetAwayIfCut(from: host)
     guard hosts[host.id] === host, host.links.isEmpty, host.bond?.hasBeenOpen != true, host.dial == nil, !host.isSelf,
-      !isWanted(host), !discovery.knows(host.id), host.asking.isEmpty
+      !isWanted(host), !discovery.knows(host.id), !circuits.isHeard(host.id), host.asking.isEmpty
     else { return }
     hosts[host.id] = nil
     host.empty()

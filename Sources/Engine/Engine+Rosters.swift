@@ -66,6 +66,7 @@ extension Engine {
       throw ProtocolViolation(.busy, "more than \(Self.browsesMax) service types browsed over one link")
     }
     link.browses[browse.type] = true
+    if browse.type == .relays { return sendReception(over: link) }
     let advertising = peers.values(where: { $0.advertised.contains(browse.type) })
     try sendLater(advertising.map { .peer($0.id, browse.type) }, over: link)
   }
@@ -111,7 +112,7 @@ extension Engine {
 
   /// Asks a host that publishes one record for all, over a link that this keeps up.
   func askForRosters(of host: RemoteHost) {
-    let types = discovery.rosterTypes(of: host.id)
+    let types = typesToAsk(of: host.id)
     guard !types.isEmpty else { return }
     guard let link = openLink(to: host) else { return ensureLink(host) }
     let unasked = types.filter { link.rosterTypes[$0] != true }
@@ -122,6 +123,7 @@ extension Engine {
     }
     // The answer to this ping comes after all present reports: a peer that is not among them is gone.
     discovery.beginSnapshot(of: host.id, unasked)
+    if unasked.contains(.relays) { circuits.doubt(host.id) }
     link.rosterFence = number()
     send(Ping(token: link.rosterFence), on: link)
   }
@@ -141,6 +143,8 @@ extension Engine {
     switch type {
     case .advertised, .withdrawn, .away: !link.rosterTypes.isEmpty
     case .advertisedTypes: link.rosterTypes.contains(.hosts)
+    case .heard: link.rosterTypes.contains(.relays)
+    case .circuitAccept, .circuitEnd, .circuitData, .circuitGrant: link.circuits != nil
     default: false
     }
   }
@@ -150,6 +154,7 @@ extension Engine {
     link.rosterFence = 0
     for instance in discovery.stale(of: link.host.id) { removeReport(instance, by: link.host.id) }
     dropStaleAway(at: link.host)
+    dropDoubted(of: link.host.id)
   }
 
   func handle(_ advertised: Advertised, from link: Link) throws(ProtocolViolation) {
@@ -182,7 +187,7 @@ extension Engine {
   /// The host's record is gone, or another link to it is in use. Without a record, its reports count for as long as the
   /// link in use keeps them up to date.
   func endRosters(of host: HostID) {
-    let types = discovery.rosterTypes(of: host)
+    let types = typesToAsk(of: host)
     let asked = hosts[host].flatMap { openLink(to: $0) }?.rosterTypes
     func isCurrent(_ type: ServiceType) -> Bool { types.contains(type) || asked?[type] == true }
     if !isCurrent(.hosts), let host = hosts[host] { forgetTypes(of: host) }

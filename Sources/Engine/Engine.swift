@@ -10,6 +10,8 @@ public final class Engine {
   public internal(set) var settings: Settings
   package var sabotage: Sabotage = []
 
+  /// The medium of links over circuits; nil where this host takes none.
+  let relayMedium: MediumID?
   let hostKey: PublicKey
   let crypto: any Crypto
   var entropy: Entropy
@@ -41,6 +43,7 @@ public final class Engine {
   var decisions = OrderedDictionary<DecisionID, Decision>()
   var comparisons = OrderedDictionary<ComparisonID, CodeComparison>()
   var flows = Flows()
+  let circuits = Circuits()
   var store = Store()
   let dirty: DirtySet
 
@@ -68,6 +71,7 @@ public final class Engine {
     hostID = HostID(digest: crypto.hash(HostID.preimage(of: host)))
     self.incarnation = incarnation
     self.settings = settings
+    relayMedium = settings.media.firstIndex(where: \.isRelayed).map(MediumID.init)
     self.crypto = crypto
     self.now = now
     entropy = Entropy(seed: seed)
@@ -153,9 +157,15 @@ public final class Engine {
 
   /// Ends a mutation: delivers frames between local peers, and emits the sends and the store batch.
   func finishMutation() {
+    if relayMedium != nil { reviewRelaySearch() }
     pumpLoopback()
     mergeAlikeCohorts()
     flushStore()
+    wakeLinks()
+  }
+
+  func wakeLinks() {
+    guard !linksToWake.isEmpty else { return }
     for id in linksToWake where links.contains(id) { emit(.wantsToSend(id)) }
     linksToWake.removeAll(keepingCapacity: true)
   }
@@ -195,6 +205,7 @@ public final class Engine {
     case .clock(let serial): if let group = groups[serial] { handleClockTimer(group) }
     case .adhoc(let id): if let endpoint = endpoints[id] { handleAdhocTimer(endpoint) }
     case .resource(let id): handleResourceTimer(id)
+    case .circuits: handleCircuitTimer()
     case .restoring: break
     }
   }

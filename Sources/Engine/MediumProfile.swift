@@ -29,6 +29,8 @@ public struct MediumProfile: Hashable, Sendable {
   public var isProbed: Bool
   /// The bytes of a stream in one piece: a message waits for the rest of one.
   public var chunkBytesMax: Int
+  /// Whether its links go over circuits through relays, and not to the host itself.
+  public var isRelayed = false
 
   public init(
     name: String, addressPrefix: [UInt8], rank: Int, heartbeatInterval: Duration, silenceMax: Duration,
@@ -60,4 +62,14 @@ public struct MediumProfile: Hashable, Sendable {
   public static let bluetooth = MediumProfile(
     name: "bluetooth", addressPrefix: Array("rfcomm:".utf8), rank: 30, heartbeatInterval: .seconds(3),
     silenceMax: .seconds(9), suspensionMax: .milliseconds(10_900), isProbed: false, chunkBytesMax: 4 << 10)
+
+  /// Circuits through relays: behind all direct media, and more patient than the links that they go over, so that the
+  /// loss of one of these is noticed first.
+  public static let relay: MediumProfile = {
+    var profile = MediumProfile(
+      name: "relay", addressPrefix: Array("via:".utf8), rank: 90, heartbeatInterval: .seconds(2),
+      silenceMax: .seconds(6), suspensionMax: .milliseconds(9_900), isProbed: false, chunkBytesMax: 8 << 10)
+    profile.isRelayed = true
+    return profile
+  }()
 }

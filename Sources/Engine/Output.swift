@@ -24,6 +24,12 @@ public struct ResourceID: Hashable, Sendable {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
+/// A circuit that ends at this host, by its number here.
+public struct CircuitID: Hashable, Sendable {
+  public var rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
 /// A record of an advertising peer that a medium sees.
 public struct SightingID: Hashable, Sendable {
   public var rawValue: UInt64
@@ -160,6 +166,9 @@ public enum Output {
   /// Advertise this host as one that reports its many peers of a type over a link; seen as `sightedRoster`.
   case publishRoster(ServiceType)
   case withdrawRoster(ServiceType)
+  /// Advertise this host on one medium as a relay, by the type `.relays`.
+  case publishRelay(MediumID)
+  case withdrawRelay(MediumID)
   case browse(for: ServiceType)
   case stopBrowsing(for: ServiceType)
   case probe(SightingID)
@@ -176,6 +185,15 @@ public enum Output {
   case close(LinkID, Reason)
   /// The link in use to the host is now one of this medium, where it was one of another.
   case mediumChanged(HostID, MediumID)
+
+  /// A circuit is open: run a link over it, as the side that dials or as the other.
+  case circuitOpened(CircuitID, isDialed: Bool)
+  /// Bytes came over a circuit; answered by `consumed`.
+  case circuitBytes(CircuitID, Payload)
+  /// A write for which there was no room may be tried again.
+  case circuitWritable(CircuitID)
+  /// A circuit was refused, or came to its end on the other side or on the way.
+  case circuitEnded(CircuitID, Reason)
 
   // For the store.
 

@@ -101,4 +101,16 @@ package struct Sabotage: OptionSet, Sendable {
   package static let keepsOwnClock = Sabotage(rawValue: 1 << 46)
   /// A better medium is dialled only when an upgrade may take place.
   package static let linksLate = Sabotage(rawValue: 1 << 47)
+  /// A relay does not report the hosts that it receives.
+  package static let hearsNobody = Sabotage(rawValue: 1 << 48)
+  /// No relay is tried once a bond has been open.
+  package static let relaysOnce = Sabotage(rawValue: 1 << 49)
+  /// A link through a relay is kept where a better way is known.
+  package static let staysWithRelays = Sabotage(rawValue: 1 << 50)
+  /// A relay that has failed is tried before others again.
+  package static let triesAlike = Sabotage(rawValue: 1 << 51)
+  /// A relay has no limit on circuits.
+  package static let relaysForAll = Sabotage(rawValue: 1 << 52)
+  /// A circuit's credit is not enforced.
+  package static let ignoresCircuitCredit = Sabotage(rawValue: 1 << 53)
 }

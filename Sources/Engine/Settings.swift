@@ -10,6 +10,8 @@ public struct Settings: Sendable {
 
   /// The media of this host, by their IDs; one at least, and the same for the engine's life.
   public var media: [MediumProfile] = [.lan]
+  /// The limits of relaying between hosts that have no common medium, where this one has several; nil: it does not relay.
+  public var relay: RelayRules?
 
   /// How long a pair whose members know of each other may take to connect before it is unreachable.
   public var connectingMax: Duration = .seconds(30)

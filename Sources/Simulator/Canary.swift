@@ -60,6 +60,12 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "noticesLate", sabotage: .noticesLate, scenarios: [.walkAway]),
     Canary(name: "breaksBeforeMaking", sabotage: .breaksBeforeMaking, scenarios: [.walkAway]),
     Canary(name: "linksLate", sabotage: .linksLate, scenarios: [.walkAway]),
+    Canary(name: "hearsNobody", sabotage: .hearsNobody, scenarios: [.bridge]),
+    Canary(name: "relaysOnce", sabotage: .relaysOnce, scenarios: [.relayDies, .twoRelays]),
+    Canary(name: "staysWithRelays", sabotage: .staysWithRelays, scenarios: [.bridge]),
+    Canary(name: "triesAlike", sabotage: .triesAlike, scenarios: [.badRelay]),
+    Canary(name: "relaysForAll", sabotage: .relaysForAll, scenarios: [.badRelay]),
+    Canary(name: "ignoresCircuitCredit", sabotage: .ignoresCircuitCredit, scenarios: [.badRelay]),
     Canary(name: "probesAtLeisure", sabotage: .probesAtLeisure, scenarios: [.discovery, .churn]),
   ]
 

@@ -19,7 +19,9 @@ struct Malice: OptionSet, Sendable {
   static let neverReads = Malice(rawValue: 1 << 13)
   /// Asks endpoints that wait for others.
   static let connects = Malice(rawValue: 1 << 14)
-  static let count = 15
+  /// Asks a relay for circuits without end, and sends over them without credit.
+  static let floodsCircuits = Malice(rawValue: 1 << 15)
+  static let count = 16
 
   /// Attacks that need a connection with their victims.
   static let flows: Malice = [.liesAboutFlows, .floodsFlows, .neverFinishes, .neverReads]

@@ -20,6 +20,9 @@ struct MediumPlan: Sendable {
     return MediumPlan(profile: profile, latency: latency, bandwidth: bandwidth, socketBytesMax: 16_384)
   }
 
+  /// Circuits through hosts with several of the others; it has no wires of its own.
+  static let relay = MediumPlan(profile: .relay, latency: 0)
+
   /// A better one than the first: a cable to the same room.
   static func cable() -> MediumPlan {
     var profile = MediumProfile.folder

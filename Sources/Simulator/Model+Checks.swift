@@ -28,6 +28,7 @@ extension Model {
     checkResources(world)
     checkMemory()
     checkClocks(world)
+    checkCircuits(world)
     noteSilence(world)
     for here in order where here.isOpen && here.isWatched && isHostUp[here.ref.host] && !here.isGone {
       matches(here, world)
@@ -120,6 +121,7 @@ extension Model {
       for remote in here.pairOrder where here.pairs[remote]?.state == .connected {
         guard let there = endpoints[remote] else { continue }
         bothSay(here, there)
+        checkDirectWays(here, there, world)
       }
     }
     meets(standing)

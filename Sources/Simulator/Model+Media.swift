@@ -44,7 +44,7 @@ extension Model {
     let (a, b) = (here.ref.host, there.ref.host)
     let since = now - Self.mediumSettles
     guard a != b, pair.since <= since, cameUpAt[a] <= since, cameUpAt[b] <= since, isHostUp[a], isHostUp[b],
-      !isMalicious[b]
+      !isMalicious[b], isHonestRelay(a), isHonestRelay(b)
     else { return }
     check(.aMediumIsEnough, !world.hasLastingWay(a, b)) {
       "\(here.label): \(there.label) is suspended, and a medium joins their hosts"

@@ -191,8 +191,11 @@ final class Model {
   }
 
   func disturbed(_ from: Int, _ to: Int, until: Int64) {
-    let place = from * plan.hosts.count + to
-    disturbedUntil[place] = max(disturbedUntil[place], until)
+    // Relays make a fault of one way one of others too.
+    let isEverywhere = plan.media.contains(where: \.profile.isRelayed)
+    for place in isEverywhere ? Array(disturbedUntil.indices) : [from * plan.hosts.count + to] {
+      disturbedUntil[place] = max(disturbedUntil[place], until)
+    }
   }
 
   /// Whether there was a fault between two hosts within the last so many milliseconds, either way.
@@ -339,6 +342,7 @@ final class Model {
       for view in views {
         for local in locals.all { observe(view, state, local, at: host) }
       }
+      if case .notConnected(let reason) = state { checkRelays(views, reason, at: host, world) }
       tellsMembers(locals, host)
     case .suspended(let views, let on, let locals):
       for view in views {

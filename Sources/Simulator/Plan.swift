@@ -37,6 +37,8 @@ struct HostPlan: Sendable {
   var peers: [PeerPlan] = []
   var isDurable = false
   var malice: Malice?
+  /// Its attacks on circuits that it relays; else it is honest.
+  var relayMalice: RelayMalice = []
   /// The number of another host whose key it has.
   var twinOf: Int?
   var start = 0

@@ -6,7 +6,7 @@ extension Planner {
   private static let bluetooth = 1
   private static let cable = 2
 
-  private mutating func use(_ media: [MediumPlan]) {
+  mutating func use(_ media: [MediumPlan]) {
     plan.media = media
     for host in plan.hosts.indices { plan.hosts[host].media = Set(media.indices) }
     plan.faults.latencyMin = 0

@@ -38,6 +38,10 @@ extension Planner {
     case .media: media()
     case .walkAway: walkAway()
     case .flapping: flapping()
+    case .bridge: bridge()
+    case .relayDies: relayDies()
+    case .twoRelays: twoRelays()
+    case .badRelay: badRelay()
     case .crowd5000: crowd5000()
     }
   }

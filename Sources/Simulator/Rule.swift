@@ -21,6 +21,10 @@ public enum Rule: String, CaseIterable, Sendable {
   case mediaDoNotFlap = "media-do-not-flap"
   case handoversAreQuick = "handovers-are-quick"
   case upgradesDropNothing = "upgrades-drop-nothing"
+  // Relays.
+  case aRelayIsEnough = "a-relay-is-enough"
+  case directWaysTakeOver = "direct-ways-take-over"
+  case circuitsAreBounded = "circuits-are-bounded"
   // Messages.
   case connectedBeforeMessages = "connected-before-messages"
   case exactlyOnce = "exactly-once"

@@ -33,6 +33,10 @@ public enum Scenario: String, CaseIterable, Sendable {
   case media
   case walkAway = "walk-away"
   case flapping
+  case bridge
+  case relayDies = "relay-dies"
+  case twoRelays = "two-relays"
+  case badRelay = "bad-relay"
   case large
   case crowd5000
 
@@ -70,6 +74,10 @@ public enum Scenario: String, CaseIterable, Sendable {
     case .media: "several media for each host, which come and go"
     case .walkAway: "from Wi-Fi to Bluetooth and back, with messages, a stream and a file on the way"
     case .flapping: "a medium that comes and goes every few seconds beside one that stays"
+    case .bridge: "hosts with no common medium find each other by the word of a third, and talk through it"
+    case .relayDies: "a relay dies beside another one"
+    case .twoRelays: "two relays of which each comes and goes"
+    case .badRelay: "a relay that tampers and lies beside an honest one, and a host that floods both"
     case .crowd: "many peers on several hosts, who come and go"
     case .large: "40 to 100 hosts in one session"
     case .crowd5000: "one host that carries 5,000 peers"

@@ -57,6 +57,9 @@ final class SimHost {
   var second: Int64 = -1
   var stuck = 0
   var pumps: [Int] = []
+  /// Links over circuits, and events of these.
+  var channels: [CircuitID: SimChannel] = [:]
+  var circuitEvents: [CircuitEvent] = []
 
   // Disk: a dictionary that is only ever looked up, or read in the order of its keys.
   var disk: [[UInt8]: [UInt8]] = [:]
@@ -92,8 +95,19 @@ final class SimHost {
     var rosterAddresses: [Address]
     /// The run of the host that published it.
     var run: Int
+    /// The only medium that shows it, if it is not for all.
+    var only: Int?
 
-    func replaces(_ other: Record) -> Bool { type == other.type && sighting?.peer == other.sighting?.peer }
+    func replaces(_ other: Record) -> Bool {
+      type == other.type && sighting?.peer == other.sighting?.peer && only == other.only
+    }
+  }
+
+  enum CircuitEvent {
+    case opened(CircuitID, Bool)
+    case bytes(CircuitID, [UInt8])
+    case writable(CircuitID)
+    case ended(CircuitID, Reason)
   }
 
   struct Seen {

@@ -50,6 +50,9 @@ struct Transcript {
       mix(dial.rawValue)
       mix(host.raw.low)
     case .dialAlso(let dial, _): mix(dial.rawValue)
+    case .circuitOpened(let id, _), .circuitWritable(let id): mix(id.rawValue)
+    case .circuitBytes(let id, let bytes): mix(id.rawValue << 32 | UInt64(bytes.count))
+    case .circuitEnded(let id, let reason): mix(id.rawValue << 8 | UInt64(reason.rawValue))
     case .close(let link, let reason): mix(link.rawValue << 8 | UInt64(reason.rawValue))
     case .found(let by, _, let peer, _, _, _), .updated(let by, _, let peer, _, _, _), .lost(let by, _, let peer):
       mix(by.raw.low)
@@ -137,6 +140,12 @@ struct Transcript {
     case .away: 39
     case .inviteeNotConnected: 40
     case .clockStepped: 43
+    case .publishRelay: 44
+    case .withdrawRelay: 45
+    case .circuitOpened: 46
+    case .circuitBytes: 47
+    case .circuitWritable: 48
+    case .circuitEnded: 49
     }
   }
 }

@@ -14,7 +14,27 @@ extension World {
     publish(host, SimHost.Record(type: type, sighting: nil, rosterAddresses: addresses(of: host), run: host.run))
   }
 
+  func publishRelay(_ host: SimHost, _ medium: Int) {
+    transcript.add(now, host.index) { "says\(words(of: medium)) that it relays" }
+    publish(
+      host,
+      SimHost.Record(type: .relays, sighting: nil, rosterAddresses: addresses(of: host), run: host.run, only: medium))
+  }
+
+  func withdrawRelay(_ host: SimHost, _ medium: Int) {
+    host.published.removeAll { $0.type == .relays && $0.only == medium }
+    announce(host)
+  }
+
+  /// Adds a record of the host itself to its others, as real hosts do; relays look for it.
+  private func publishSelf(_ host: SimHost) {
+    guard relayMedium != nil, !host.published.contains(where: { $0.type == .hosts }) else { return }
+    host.published.append(
+      SimHost.Record(type: .hosts, sighting: nil, rosterAddresses: addresses(of: host), run: host.run))
+  }
+
   private func publish(_ host: SimHost, _ record: SimHost.Record) {
+    publishSelf(host)
     if let place = host.published.firstIndex(where: { $0.replaces(record) }) {
       host.published[place] = record
     } else {
@@ -62,7 +82,9 @@ extension World {
     }
     let wanted =
       isSeen
-      ? publisher.published.filter { viewer.looksFor.contains($0.type) }.map { record($0, by: medium) } : []
+      ? publisher.published.filter { viewer.looksFor.contains($0.type) && ($0.only ?? medium) == medium }.map {
+        record($0, by: medium)
+      } : []
     let run = viewer.run
     for seen in viewer.sightings[publisher.index]
     where seen.medium == medium && !wanted.contains(where: { $0.replaces(seen.record) }) {

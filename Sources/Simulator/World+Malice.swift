@@ -31,6 +31,7 @@ final class Intruder {
     var offered: [UInt64: EndpointID] = [:]
     var flows = FlowAttackState()
     var records: UInt64 = 0
+    var circuits: UInt32 = 0
 
     init(link: SimLink, side: Int, endpoint: EndpointID, group: GroupID) {
       self.link = link
@@ -157,7 +158,7 @@ extension World {
     guard let intruder = host.intruder, !isHealed else { return }
     events.push(.malice(host: host.index), at: now + 300_000_000)
     intruder.lines.removeAll { !$0.link.ends[$0.side].isOpen }
-    for other in hosts where !other.isMalicious && other.isUp {
+    for other in hosts where !other.isMalicious && other.isUp && has(0, other) {
       let lines = intruder.lines.count { $0.link.ends[1 - $0.side].host == other.index }
       let linesMax = intruder.malice.isDisjoint(with: .flows) ? 2 : 1
       if lines < linesMax, intruder.random.chance(perMille: 500) { connect(host.index, other.index, nil) }
@@ -187,6 +188,7 @@ extension World {
     case .crowds: crowd(victim, intruder, line)
     case .liesAboutSequences: lie(intruder, line)
     case .oversizes: oversize(intruder, line)
+    case .floodsCircuits: floodCircuits(intruder, line)
     case .connects: askInPlaceOfOthers(victim, intruder, line)
     case .liesAboutFlows, .floodsFlows, .neverFinishes, .neverReads:
       guard line.target != nil else {

@@ -58,6 +58,7 @@ extension World {
   /// Whether a medium has led from one host to the other for long enough that a link by it stands.
   func hasLastingWay(_ a: Int, _ b: Int) -> Bool {
     waySince.indices.contains { medium in
+      guard medium != relayMedium else { return false }
       let since = waySince[medium][a * hosts.count + b]
       return since < .max && now - since >= Model.mediumSettles && plan.hosts[a].media.contains(medium)
         && plan.hosts[b].media.contains(medium)

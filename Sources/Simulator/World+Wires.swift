@@ -13,6 +13,11 @@ final class SimLink {
   var isStray = false
   /// The dialling host first.
   var ends: [End]
+  /// Over a circuit: its number at each end, and the key that each end was shown.
+  var circuits: [CircuitID?] = [nil, nil]
+  var keys: [PublicKey?] = [nil, nil]
+  /// The bytes of each side that a malicious relay keeps for now.
+  var tampering = [Tampering(), Tampering()]
 
   enum Parcel {
     case bytes([UInt8])
@@ -127,8 +132,12 @@ extension World {
 
   /// All addresses race: the first of them with an answer wins, and where nobody answers, the slowest to fail ends the
   /// dial.
-  func dial(_ host: SimHost, _ dial: DialID, _ addresses: [Address]) {
-    if let failure = race(host, dial, addresses) { fail(dial, of: host, at: now + failure) }
+  func dial(_ host: SimHost, _ dial: DialID, _ target: HostID, _ addresses: [Address]) {
+    guard let failure = race(host, dial, addresses) else { return }
+    let relays = addresses.compactMap(relay)
+    guard !relays.isEmpty else { return fail(dial, of: host, at: now + failure) }
+    // Direct media have a second before the relays are tried.
+    self.dial(dial, to: target, through: relays, by: host, after: relays.count < addresses.count ? 1_000_000_000 : 0)
   }
 
   /// Adds addresses to a race; one with an answer is decided.
@@ -148,7 +157,7 @@ extension World {
     // A medium has a second before the next one is tried.
     var late: Int64 = 0
     var tried: Int?
-    for address in addresses {
+    for address in addresses where relay(at: address) == nil {
       guard let (target, medium) = self.host(at: address) else {
         // An old address, or none that ever was: nobody is there to refuse.
         fails = Int64(faults.dialTimeout) * 1_000_000
@@ -240,25 +249,36 @@ extension World {
 
   func pump(_ link: SimLink, _ host: SimHost, _ engine: Engine) {
     guard let (_, side) = place(of: host, link.id), link.ends[side].isOpen || link.ends[side].isClosing else { return }
+    if link.medium == relayMedium { return pumpCircuit(link, side, host, engine) }
     let most = plan.media.isEmpty ? faults.socketBytesMax : plan.media[link.medium].socketBytesMax
     while link.ends[side].wants {
       let room = min(most - link.ends[side].underway, scratch.count)
       guard room * 4 >= most else { return }
-      var out = OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(rebasing: scratch[..<room]), initializedCount: 0)
-      engine.fill(&out, for: link.id, at: host.local(now))
-      let count = out.finalize(for: UnsafeMutableRawBufferPointer(rebasing: scratch[..<room]))
-      guard count > 0 else {
+      let bytes = filled(by: engine, for: link, host, room: room)
+      guard !bytes.isEmpty else {
         link.ends[side].wants = false
         break
       }
-      let bytes = Array(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
       if link.ends[side].blame != nil, let bye = Self.byes(in: bytes).last {
         link.ends[side].blame = "(\(bye.reason)): \(bye.detail)"
       }
-      transmit(bytes, link, side)
+      transmit(tampered(bytes, link, side, host), link, side)
     }
     guard link.ends[side].isClosing else { return }
     sendEnd(link, side)
+    blame(link, side, host)
+  }
+
+  /// The bytes that a link may send now.
+  func filled(by engine: Engine, for link: SimLink, _ host: SimHost, room: Int = 16_384) -> [UInt8] {
+    let memory = UnsafeMutableRawBufferPointer(rebasing: scratch[..<room])
+    var out = OutputRawSpan(buffer: memory, initializedCount: 0)
+    engine.fill(&out, for: link.id, at: host.local(now))
+    return Array(UnsafeRawBufferPointer(rebasing: memory[..<out.finalize(for: memory)]))
+  }
+
+  /// An honest host that closes its link to another honest one because of a frame shows a fault of the two.
+  func blame(_ link: SimLink, _ side: Int, _ host: SimHost) {
     if let blame = link.ends[side].blame {
       model.violate(.honestSpeakWell, "\(host.label) closes its link to h\(link.ends[1 - side].host) \(blame)")
     }
@@ -348,7 +368,7 @@ extension World {
     engine.received(bytes.span.bytes, on: link.id, at: host.local(now))
   }
 
-  private static func byes(in bytes: [UInt8]) -> [Bye] {
+  static func byes(in bytes: [UInt8]) -> [Bye] {
     var byes: [Bye] = []
     var offset = 0
     let span = bytes.span.bytes
@@ -385,6 +405,7 @@ extension World {
     if hosts[end.host].isMalicious { return }
     with(end.host, end.run) { host, engine in
       transcript.add(now, host.index) { "link to h\(link.ends[1 - side].host)\(words(of: link.medium)) is gone" }
+      dropCircuit(of: link, side, host, engine)
       engine.linkClosed(link.id, at: host.local(now))
     }
   }
@@ -393,7 +414,9 @@ extension World {
     guard let (link, side) = place(of: host, id), link.ends[side].isOpen else { return }
     let other = hosts[link.ends[1 - side].host]
     transcript.add(now, host.index) { "closes its link to \(other.label)\(words(of: link.medium)) (\(reason))" }
-    if [.protocolViolation, .version, .mismatch].contains(reason), !host.isMalicious, !other.isMalicious {
+    if [.protocolViolation, .version, .mismatch].contains(reason), !host.isMalicious, !other.isMalicious,
+      host.plan.relayMalice.isEmpty, other.plan.relayMalice.isEmpty
+    {
       link.ends[side].blame = "(\(reason))"
     }
     link.ends[side].isOpen = false
@@ -462,7 +485,9 @@ extension World {
       for side in 0...1 where link.ends[side].host == host.index && link.ends[side].isOpen {
         link.ends[side].isOpen = false
         link.ends[side].hasEnded = true
-        if !isQuiet { send(.end, link, side, at: max(now + link.latency, link.ends[side].arrivalLast)) }
+        if !isQuiet, link.medium != relayMedium {
+          send(.end, link, side, at: max(now + link.latency, link.ends[side].arrivalLast))
+        }
       }
     }
   }

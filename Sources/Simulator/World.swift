@@ -12,6 +12,8 @@ final class World {
     case heldArrival(link: Int, side: Int)
     case opened(link: Int, side: Int, DialID?)
     case dialFailed(host: Int, run: Int, DialID)
+    case circuitDial(host: Int, run: Int, DialID, HostID, [HostID])
+    case handshakeTimeout(host: Int, run: Int, CircuitID)
     case datagram(link: Int, side: Int, bytes: [UInt8])
     case datagramWay(link: Int, side: Int, bytesMax: Int)
     case discovery(viewer: Int, publisher: Int)
@@ -145,6 +147,10 @@ final class World {
         transcript.add(now, host.index) { "dial failed" }
         engine.dialFailed(dial, at: host.local(now))
       }
+    case .circuitDial(let host, let run, let dial, let target, let relays):
+      with(host, run) { host, engine in openCircuit(dial, to: target, through: relays, host, engine) }
+    case .handshakeTimeout(let host, let run, let id):
+      with(host, run) { host, engine in handshakeTimesOut(id, host, engine) }
     case .datagram(let link, let side, let bytes): arriveDatagram(bytes, links[link], side)
     case .datagramWay(let link, let side, let bytesMax): datagramWay(links[link], side, bytesMax: bytesMax)
     case .discovery(let viewer, let publisher): discover(viewer: hosts[viewer], publisher: hosts[publisher])
@@ -176,8 +182,14 @@ final class World {
   func settle(_ host: SimHost) {
     guard let engine = host.engine else { return }
     drain(host, engine)
-    while !host.pumps.isEmpty, host.engine != nil {
-      pump(links[host.pumps.removeFirst()], host, engine)
+    while host.engine != nil {
+      if !host.circuitEvents.isEmpty {
+        handle(host.circuitEvents.removeFirst(), host, engine)
+      } else if !host.pumps.isEmpty {
+        pump(links[host.pumps.removeFirst()], host, engine)
+      } else {
+        break
+      }
       drain(host, engine)
     }
     guard host.engine != nil, let deadline = engine.nextDeadline else { return }
@@ -188,7 +200,7 @@ final class World {
     }
   }
 
-  private func drain(_ host: SimHost, _ engine: Engine) {
+  func drain(_ host: SimHost, _ engine: Engine) {
     while let output = engine.nextOutput() {
       tally.outputs += 1
       handle(output, host, engine)
@@ -230,6 +242,7 @@ final class World {
     if !host.plan.isDurable { host.disk = [:] }
     var settings = host.plan.settings
     if !plan.media.isEmpty { settings.media = plan.media.map(\.profile) }
+    if relayMedium != nil, host.plan.media.count > 1 { settings.relay = RelayRules() }
     settings.addresses = addresses(of: host)
     settings.isDurable = host.plan.isDurable
     var random = Random(seed: plan.seed, stream: UInt64(1_000 + host.index * 100 + host.run))
@@ -254,6 +267,8 @@ final class World {
     transcript.add(now, host.index) { "crashes" }
     host.engine = nil
     host.pumps = []
+    host.channels = [:]
+    host.circuitEvents = []
     host.unwritten = []
     host.published = []
     host.looksFor = []
@@ -358,7 +373,13 @@ final class World {
     case .browse(let type): look(host, type)
     case .stopBrowsing(let type): host.looksFor.removeAll { $0 == type }
     case .probe(let id): probe(host, id)
-    case .dial(let dial, _, let addresses): self.dial(host, dial, addresses)
+    case .publishRelay(let medium): publishRelay(host, medium.rawValue)
+    case .withdrawRelay(let medium): withdrawRelay(host, medium.rawValue)
+    case .circuitOpened(let id, let isDialed): host.circuitEvents.append(.opened(id, isDialed))
+    case .circuitBytes(let id, let bytes): host.circuitEvents.append(.bytes(id, bytes.bytes))
+    case .circuitWritable(let id): host.circuitEvents.append(.writable(id))
+    case .circuitEnded(let id, let reason): host.circuitEvents.append(.ended(id, reason))
+    case .dial(let dial, let target, let addresses): self.dial(host, dial, target, addresses)
     case .dialAlso(let dial, let addresses): dialAlso(host, dial, addresses)
     case .wantsToSend(let link): wantsToSend(host, link)
     case .datagram(let link, let bytes): sendDatagram(host, link, bytes.bytes)

@@ -52,7 +52,8 @@ extension TestNetwork {
     case .conflict: "conflict"
     case .types(let types): "types: \(types.map(\.text).joined(separator: " "))"
     case .publish, .withdraw, .publishRoster, .withdrawRoster, .browse, .stopBrowsing, .probe, .dial, .dialAlso,
-      .wantsToSend, .datagram, .close, .mediumChanged, .persist, .streamed, .read, .rehash, .store, .keep, .progress:
+      .wantsToSend, .datagram, .close, .mediumChanged, .persist, .streamed, .read, .rehash, .store, .keep, .progress,
+      .publishRelay, .withdrawRelay, .circuitOpened, .circuitBytes, .circuitWritable, .circuitEnded:
       nil
     }
   }

@@ -13,6 +13,7 @@ enum EngineTimer: Hashable {
   case clock(Int)
   case adhoc(EndpointID)
   case resource(ResourceID)
+  case circuits
   case restoring
 }
 

@@ -28,6 +28,7 @@ extension LinkID: OrderedDictionaryKey { var spread: UInt64 { mixed(rawValue) } 
 extension DialID: OrderedDictionaryKey { var spread: UInt64 { mixed(rawValue) } }
 extension StreamID: OrderedDictionaryKey { var spread: UInt64 { mixed(rawValue) } }
 extension ResourceID: OrderedDictionaryKey { var spread: UInt64 { mixed(rawValue) } }
+extension CircuitID: OrderedDictionaryKey { var spread: UInt64 { mixed(rawValue) } }
 extension SightingID: OrderedDictionaryKey { var spread: UInt64 { mixed(rawValue) } }
 extension InvitationID: OrderedDictionaryKey { var spread: UInt64 { mixed(rawValue) } }
 extension DecisionID: OrderedDictionaryKey { var spread: UInt64 { mixed(rawValue) } }
@@ -61,6 +62,7 @@ extension EngineTimer: OrderedDictionaryKey {
     case .clock(let serial): mixed(10, serial.spread)
     case .adhoc(let id): mixed(7, id.spread)
     case .resource(let id): mixed(8, id.spread)
+    case .circuits: mixed(11)
     case .restoring: mixed(9)
     }
   }

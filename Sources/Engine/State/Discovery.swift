@@ -49,6 +49,11 @@ final class Discovery {
   /// The types for which its own record is published: these, and those with an away peer.
   var publishedRosters: Set<ServiceType> = []
 
+  /// Hosts with a record of a relay, in the order of the first ones. The first few are asked.
+  private(set) var relays: [HostID] = []
+  static let relaysAskedMax = 4
+  var relaysAsked: [HostID] { Array(relays.prefix(Self.relaysAskedMax)) }
+
   var recordCount: Int { sightings.count + rosters.count }
 
   func add(_ sighting: Sighting, as id: SightingID) {
@@ -62,6 +67,7 @@ final class Discovery {
     remove(id)
     rosters[id] = roster
     byHost[roster.host, default: []].append(id)
+    if roster.type == .relays, !relays.contains(roster.host) { relays.append(roster.host) }
   }
 
   func remove(_ id: SightingID) {
@@ -72,6 +78,9 @@ final class Discovery {
     if let roster = rosters[id] {
       rosters[id] = nil
       byHost.remove(id, from: roster.host)
+      if roster.type == .relays, !(byHost[roster.host] ?? []).contains(where: { rosters[$0]?.type == .relays }) {
+        relays.removeAll { $0 == roster.host }
+      }
     }
   }
 
@@ -91,7 +100,7 @@ final class Discovery {
   func browsedRecords(of host: HostID) -> [(id: SightingID, medium: MediumID)] {
     var records: [(id: SightingID, medium: MediumID)] = []
     for id in byHost[host] ?? [] {
-      guard let type = sightings[id]?.type ?? rosters[id]?.type, browsers[type] != nil, let medium = medium(of: id),
+      guard let type = sightings[id]?.type ?? rosters[id]?.type, isAsked(type, of: host), let medium = medium(of: id),
         !records.contains(where: { $0.medium == medium })
       else { continue }
       records.append((id, medium))
@@ -106,7 +115,24 @@ final class Discovery {
 
   /// The types that a host is to be asked about.
   func rosterTypes(of host: HostID) -> [ServiceType] {
-    (byHost[host] ?? []).compactMap { rosters[$0]?.type }.filter { browsers[$0] != nil }
+    (byHost[host] ?? []).compactMap { rosters[$0]?.type }.filter { isAsked($0, of: host) }
+  }
+
+  /// Whether the host is asked for the type: of many relays only a few are.
+  private func isAsked(_ type: ServiceType, of host: HostID) -> Bool {
+    browsers[type] != nil && (type != .relays || relays.prefix(Self.relaysAskedMax).contains(host))
+  }
+
+  /// Whether anybody here browses; hosts look for relays only then, and else for sessions.
+  var hasBrowsers: Bool { browsers.count > (browsers.contains(.relays) ? 1 : 0) }
+
+  /// The types that somebody browses for.
+  var browsedTypes: [ServiceType] { browsers.keys.filter { $0 != .relays } }
+
+  /// The media by which the record of a host for itself is seen, ascending.
+  func mediaOfOwnRecord(of host: HostID) -> [MediumID] {
+    let media = (byHost[host] ?? []).compactMap { rosters[$0]?.type == .hosts ? rosters[$0]?.medium : nil }
+    return Set(media).sorted()
   }
 
   /// The addresses in a host's records, the latest first.

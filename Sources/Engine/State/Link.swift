@@ -7,6 +7,8 @@ final class Link {
   let isDialed: Bool
   let medium: MediumID
   let profile: MediumProfile
+  /// The relay of the circuit that it goes over.
+  let relay: HostID?
   /// 0 where it has no datagram path, or none that is proved.
   var datagramBytesMax: Int
   let opened: Instant
@@ -44,6 +46,8 @@ final class Link {
   var sentAway: Set<PeerID> = []
   /// Whether the other host browses for service types.
   var browsesTypes = false
+  /// The circuits over it; nil before the first.
+  var circuits: LinkCircuits?
   var gate: Gate
   /// The receive buffer: frames that have been read, of which `readBytes` are kept for outputs, and the start of the
   /// next one.
@@ -58,7 +62,7 @@ final class Link {
 
   init(
     id: LinkID, host: RemoteHost, exporter: Digest, isDialed: Bool, medium: MediumID, profile: MediumProfile,
-    datagramBytesMax: Int, ordinal: UInt32, at now: Instant
+    relay: HostID?, datagramBytesMax: Int, ordinal: UInt32, at now: Instant
   ) {
     self.id = id
     self.host = host
@@ -66,6 +70,7 @@ final class Link {
     self.isDialed = isDialed
     self.medium = medium
     self.profile = profile
+    self.relay = relay
     self.datagramBytesMax = datagramBytesMax
     self.ordinal = ordinal
     opened = now

@@ -38,6 +38,8 @@ final class RemoteHost {
   var isHurried = false
   /// The media whose links were lost, and that have had none since, in the order of their losses.
   private(set) var lostMedia: [MediumID] = []
+  /// The relays through which no link came about, or was lost, in the order of their last failures.
+  private(set) var failedRelays: [HostID] = []
   /// Unanswered probes of its records in a row, and when the next is due.
   var probesUnanswered = 0
   var probesAgain: Instant?
@@ -55,6 +57,13 @@ final class RemoteHost {
   func lost(_ medium: MediumID) {
     found(medium)
     lostMedia.append(medium)
+  }
+
+  /// The relay is tried after the others from now on.
+  func failed(through relay: HostID) {
+    failedRelays.removeAll { $0 == relay }
+    failedRelays.append(relay)
+    if failedRelays.count > Self.failedRelaysMax { failedRelays.removeFirst() }
   }
 
   func found(_ medium: MediumID) { lostMedia.removeAll { $0 == medium } }
@@ -89,6 +98,8 @@ final class RemoteHost {
     asking.removeAll()
   }
 
+  /// Twice as many as are tried in a row.
+  private static let failedRelaysMax = 8
   /// More addresses than this are from long ago, or from liars.
   private static let rumouredMax = 8
 }

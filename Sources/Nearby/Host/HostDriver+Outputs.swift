@@ -100,7 +100,8 @@ extension HostDriver {
       // Programs have no view of media yet.
       break
     case .publish, .withdraw, .publishRoster, .withdrawRoster, .browse, .stopBrowsing, .probe, .dial, .dialAlso,
-      .wantsToSend, .datagram, .close, .persist:
+      .wantsToSend, .datagram, .close, .persist, .publishRelay, .withdrawRelay, .circuitOpened, .circuitBytes,
+      .circuitWritable, .circuitEnded:
       preconditionFailure("the network or the store has left undone \(output)")
     }
   }

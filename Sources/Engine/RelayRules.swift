@@ -1,0 +1,13 @@
+/// The limits of a host that relays: what it gives away of its links.
+public struct RelayRules: Hashable, Sendable {
+  /// Circuits through this host at a time. Each holds less than 64 KiB.
+  public var circuitsMax = 128
+  /// Circuits at a time of one host, at either end.
+  public var circuitsPerHostMax = 32
+  /// Bytes a second through this host in all; 0 for no limit but the turns that circuits have behind own traffic.
+  public var bytesPerSecond = 0
+  /// Whether only hosts of members of an own session may ask.
+  public var isForMembers = false
+
+  public init() {}
+}

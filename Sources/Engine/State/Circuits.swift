@@ -1,0 +1,69 @@
+import Wire
+
+/// The circuits of a host, as one of their ends and as a relay, and the reports of other relays.
+final class Circuits {
+  /// The circuits that end here, by their numbers for the medium.
+  var ends = OrderedDictionary<CircuitID, CircuitLeg>()
+  /// The count of circuits through this host.
+  var relayedCount = 0
+  /// Legs that are not open yet and have a due time.
+  var pending: [CircuitLeg] = []
+
+  // MARK: The rate
+
+  private var allowance = 0
+  private var counted: Instant?
+
+  /// The bytes that may go through now, by a token bucket that holds a second's worth.
+  func allowance(perSecond rate: Int, at now: Instant) -> Int {
+    let elapsed = counted.map { now - $0 } ?? .seconds(1)
+    let earned = Int(min(elapsed, .seconds(1)).nanoseconds) / 1_000 * rate / 1_000_000
+    if earned > 0 || counted == nil {
+      allowance = min(rate, allowance + earned)
+      counted = now
+    }
+    return allowance
+  }
+
+  func spend(_ bytes: Int) { allowance -= bytes }
+
+  // MARK: Relays
+
+  /// Hosts with an open link that relay: the ways to hosts that are reached by no other.
+  var ways = OrderedDictionary<HostID, Bool>()
+  /// Hosts that relays hear, and whether their reports are of the present link.
+  private(set) var hearsay = OrderedDictionary<HostID, OrderedDictionary<HostID, Bool>>()
+  /// Until when the hearsay of a relay without a link counts.
+  var expiries = OrderedDictionary<HostID, Instant>()
+  var isSearching = false
+  var hasBegun = false
+
+  func isHeard(_ host: HostID) -> Bool { hearsay.contains { $0.contains(host) } }
+  func isHeard(_ host: HostID, by relay: HostID) -> Bool { hearsay[relay]?.contains(host) ?? false }
+  func heard(by relay: HostID) -> Int { hearsay[relay]?.count ?? 0 }
+
+  func hear(_ host: HostID, by relay: HostID) { hearsay[relay, default: OrderedDictionary()][host] = true }
+
+  func unhear(_ host: HostID, by relay: HostID) {
+    hearsay[relay]?[host] = nil
+    if hearsay[relay]?.isEmpty == true { hearsay[relay] = nil }
+  }
+
+  /// Marks the reports of a relay as stale: it will repeat those that still hold.
+  func doubt(_ relay: HostID) { for host in hearsay[relay]?.keys ?? [] { hearsay[relay]?[host] = false } }
+
+  /// Hosts that it has not reported again.
+  func doubted(of relay: HostID) -> [HostID] {
+    var hosts: [HostID] = []
+    hearsay[relay]?.forEach { host, isFresh in if !isFresh { hosts.append(host) } }
+    return hosts
+  }
+
+  // MARK: As a relay
+
+  /// The media by which the own records of hosts are received, and how many of the hosts are missing on each.
+  var receivedBy = OrderedDictionary<HostID, [MediumID]>()
+  var missing: [Int: Int] = [:]
+  /// The media on which this host announces itself as a relay.
+  var shownOn: Set<MediumID> = []
+}

@@ -1,0 +1,254 @@
+import Testing
+import Wire
+
+@testable import Engine
+
+/// Circuits through a relay, between two hosts whose every frame is the test's.
+@Suite struct CircuitTests {
+  let network = TestNetwork()
+
+  private func relay(_ change: (inout RelayRules) -> Void = { _ in }) throws -> TestNetwork.Host {
+    var settings = Settings()
+    settings.media = [.lan, .folder, .relay]
+    var rules = RelayRules()
+    change(&rules)
+    settings.relay = rules
+    return try network.host("relay", settings)
+  }
+
+  private func end(_ name: String, at relay: TestNetwork.Host, features: Hello.Features = .circuits) -> Rogue {
+    let rogue = Rogue(name, to: relay, on: network)
+    rogue.attach(features: features)
+    return rogue
+  }
+
+  /// A circuit from one host, where it has the number 1, to another, where it has the number 2.
+  private func joined(at relay: TestNetwork.Host) -> (a: Rogue, b: Rogue) {
+    let (a, b) = (end("a", at: relay), end("b", at: relay))
+    a.say(CircuitOpen(circuit: 1, to: b.host))
+    b.say(CircuitAccept(circuit: 2))
+    return (a, b)
+  }
+
+  private func data(_ circuit: UInt32, _ payload: [UInt8]) -> [UInt8] {
+    let size = CircuitDataView.encodedSize(circuit: circuit, payloadBytes: payload.count)
+    return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      let raw = UnsafeMutableRawBufferPointer(buffer)  // filled from its start, and finalised to what was written
+      var out = unsafe OutputRawSpan(buffer: raw, initializedCount: 0)
+      CircuitDataView.writeHead(circuit: circuit, payloadBytes: payload.count, into: &out)
+      out.put(raw: payload.span.bytes)
+      count = unsafe out.finalize(for: raw)
+    }
+  }
+
+  private func received(_ rogue: Rogue, _ circuit: UInt32) -> [UInt8] {
+    rogue.frames.flatMap { frame -> [UInt8] in
+      guard frame.type == .circuitData, let view = try? CircuitDataView(decoding: frame.body.span.bytes),
+        view.circuit == circuit
+      else { return [] }
+      return [UInt8](view.payload)
+    }
+  }
+
+  private func refusal(_ rogue: Rogue) -> Reason? { rogue.last(CircuitEnd.self)?.reason }
+
+  @Test("P-SES-8 A circuit carries bytes both ways, and its end comes behind them")
+  func carries() throws {
+    let relay = try relay()
+    let (a, b) = joined(at: relay)
+    #expect(b.last(CircuitOpen.self) == CircuitOpen(circuit: 2, to: b.host))
+    #expect(a.last(CircuitAccept.self) == CircuitAccept(circuit: 1))
+    let text = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    for start in stride(from: 0, to: text.count, by: 5_000) {
+      a.say(bytes: data(1, Array(text[start..<start + 5_000])))
+    }
+    b.say(bytes: data(2, [1, 2, 3]))
+    #expect(received(b, 2) == text)
+    #expect(received(a, 1) == [1, 2, 3])
+    #expect(relay.engine.circuitLoad.relayed == 1)
+    a.say(bytes: data(1, [9]) + CircuitEnd(circuit: 1, reason: .none).encoded())
+    #expect(received(b, 2).last == 9)
+    #expect(b.last(CircuitEnd.self) == CircuitEnd(circuit: 2, reason: .none))
+    #expect(relay.engine.circuitLoad.relayed == 0)
+    // Late frames of a circuit that has ended are ignored.
+    b.say(bytes: data(2, [4]))
+    #expect(!a.isClosed && !b.isClosed)
+  }
+
+  @Test("P-SES-8 A relay holds no more of a circuit than a window, and a sender without credit is cut off")
+  func credit() throws {
+    let relay = try relay()
+    let (a, b) = joined(at: relay)
+    let window = Limits.circuitWindowBytes
+    let piece = [UInt8](repeating: 7, count: Limits.circuitDataBytes)
+    // One window is on its way to the far end, and one waits here.
+    for _ in 0..<8 { a.say(bytes: data(1, piece)) }
+    #expect(received(b, 2).count == window)
+    #expect(relay.engine.circuitLoad.bytesMax == window)
+    b.say(CircuitGrant(circuit: 2, bytes: 8_192))
+    #expect(received(b, 2).count == window + 8_192)
+    #expect(a.last(CircuitGrant.self) == CircuitGrant(circuit: 1, bytes: 8_192))
+    a.say(bytes: data(1, piece))
+    #expect(!a.isClosed)
+    a.say(bytes: data(1, [7]))
+    #expect(a.last(Bye.self)?.reason == .protocolViolation)
+    #expect(a.isClosed)
+    #expect(refusal(b) == .lost)
+    #expect(!b.isClosed)
+  }
+
+  @Test("P-SES-8 A relay refuses by name: a host that is not there, more than its limits, and strangers if it must")
+  func refuses() throws {
+    let relay = try relay { $0.circuitsPerHostMax = 2 }
+    let (a, b) = joined(at: relay)
+    a.say(CircuitOpen(circuit: 3, to: HostID(ID128(high: 1, low: 1))))
+    #expect(a.last(CircuitEnd.self) == CircuitEnd(circuit: 3, reason: .unreachable))
+    a.say(CircuitOpen(circuit: 5, to: b.host))
+    b.say(CircuitEnd(circuit: 4, reason: .declined))
+    #expect(a.last(CircuitEnd.self) == CircuitEnd(circuit: 5, reason: .declined))
+    a.say(CircuitOpen(circuit: 7, to: b.host))
+    a.say(CircuitOpen(circuit: 9, to: b.host))
+    #expect(a.last(CircuitEnd.self) == CircuitEnd(circuit: 9, reason: .busy))
+    let old = end("old", at: relay, features: [])
+    old.say(CircuitOpen(circuit: 1, to: a.host))
+    #expect(refusal(old) == .busy)
+    #expect(!a.isClosed && !b.isClosed && !old.isClosed)
+
+    var settings = Settings()
+    settings.media = [.lan, .relay]
+    let single = try network.host("single", settings)
+    let other = end("c", at: single)
+    other.say(CircuitOpen(circuit: 1, to: b.host))
+    #expect(refusal(other) == .declined)
+    let members = try self.relay { $0.isForMembers = true }
+    let stranger = end("d", at: members)
+    stranger.say(CircuitOpen(circuit: 1, to: b.host))
+    #expect(refusal(stranger) == .declined)
+  }
+
+  @Test("P-SES-8 A host without the feature is not led to, and one that does not answer is given up in time")
+  func unanswered() throws {
+    let relay = try relay()
+    let (a, old, mute) = (end("a", at: relay), end("old", at: relay, features: []), end("mute", at: relay))
+    a.say(CircuitOpen(circuit: 1, to: old.host))
+    #expect(refusal(a) == .declined)
+    a.say(CircuitOpen(circuit: 3, to: mute.host))
+    for _ in 0..<6 {
+      network.run(.seconds(1))
+      for rogue in [a, mute] { rogue.say(Pong(token: 0)) }
+    }
+    #expect(a.last(CircuitEnd.self) == CircuitEnd(circuit: 3, reason: .unreachable))
+    #expect(mute.last(CircuitEnd.self)?.circuit == 2)
+    #expect(relay.engine.circuitLoad.relayed == 0)
+  }
+
+  @Test("P-SES-8 Circuits take turns, and each has its bytes in order")
+  func turns() throws {
+    let relay = try relay()
+    let (a, b) = joined(at: relay)
+    let c = end("c", at: relay)
+    c.say(CircuitOpen(circuit: 1, to: b.host))
+    b.say(CircuitAccept(circuit: 4))
+    let piece = [UInt8](repeating: 1, count: Limits.circuitDataBytes)
+    for _ in 0..<8 { a.say(bytes: data(1, piece)) }
+    c.say(bytes: data(1, piece))
+    // Bytes that wait of the first circuit do not hold up the second.
+    #expect(received(b, 4) == piece)
+  }
+
+  @Test(
+    "P-SES-8 Frames of circuits that break a rule close the link that they came over, and no other", arguments: 0..<6)
+  func hostile(kind: Int) throws {
+    let relay = try relay()
+    let (a, b) = joined(at: relay)
+    switch kind {
+    case 0: a.say(CircuitOpen(circuit: 2, to: b.host))
+    case 1: a.say(CircuitOpen(circuit: 1, to: b.host))
+    case 2: a.say(CircuitAccept(circuit: 1))
+    case 3: a.say(CircuitGrant(circuit: 1, bytes: 1))
+    case 4: a.say(Heard(isHeard: true, hosts: [b.host]))
+    default:
+      a.say(CircuitOpen(circuit: 3, to: b.host))
+      a.say(bytes: data(3, [1]))
+    }
+    #expect(a.last(Bye.self)?.reason == .protocolViolation)
+    #expect(a.isClosed)
+    #expect(refusal(b) == .lost)
+    #expect(!b.isClosed)
+  }
+
+  @Test("P-SES-8 The far end of a circuit takes it, and its medium gets the bytes and gives them")
+  func ends() throws {
+    var settings = Settings()
+    settings.media = [.lan, .relay]
+    let host = try network.host("far", settings)
+    let relay = end("relay", at: host, features: [.circuits, .relay])
+    relay.say(CircuitOpen(circuit: 1, to: host.engine.hostID))
+    #expect(relay.last(CircuitAccept.self) == CircuitAccept(circuit: 1))
+    guard case .circuitOpened(let id, isDialed: false)? = host.outputs.last else {
+      Issue.record("no circuit was reported")
+      return
+    }
+    relay.say(bytes: data(1, [1, 2]))
+    guard case .circuitBytes(id, _)? = host.outputs.last else {
+      Issue.record("no bytes were reported")
+      return
+    }
+    let much = [UInt8](repeating: 3, count: 40_000)
+    #expect(host.engine.write(much.span.bytes, to: id, at: network.now) == Limits.circuitWindowBytes)
+    network.run()
+    #expect(received(relay, 1).count == Limits.circuitWindowBytes)
+    relay.say(CircuitGrant(circuit: 1, bytes: 8_192))
+    guard case .circuitWritable(id)? = host.outputs.last else {
+      Issue.record("room was not reported")
+      return
+    }
+    relay.say(CircuitEnd(circuit: 1, reason: .none))
+    guard case .circuitEnded(id, .none)? = host.outputs.last else {
+      Issue.record("no end was reported")
+      return
+    }
+    // A relay of one's own is asked by its host.
+    let circuit = host.engine.openCircuit(to: HostID(ID128(high: 0, low: 9)), through: relay.host, at: network.now)
+    network.run()
+    #expect(relay.last(CircuitOpen.self)?.circuit == 2)
+    relay.closed(.lost)
+    network.run()
+    guard let circuit, case .circuitEnded(circuit, .lost)? = host.outputs.last else {
+      Issue.record("the circuit outlived its link")
+      return
+    }
+  }
+
+  @Test("P-SES-8 A relay that opens no circuit to a host, or loses the link to it, is tried after the others")
+  func failing() throws {
+    var settings = Settings()
+    settings.media = [.lan, .relay]
+    let engine = try network.host("far", settings).engine
+    let relays = ["first", "second"].map { end($0, at: network.hosts[0], features: [.circuits, .relay]) }
+    let key = network.crypto.key(named: "host target")
+    let target = engine.host(HostID(digest: network.crypto.hash(HostID.preimage(of: key))))
+    let ways = relays.map { Address.relay($0.host) }
+    #expect(engine.addresses(of: target) == ways)
+
+    _ = engine.openCircuit(to: target.id, through: relays[0].host, at: network.now)
+    network.run()
+    let refused = try #require(relays[0].last(CircuitOpen.self))
+    relays[0].say(CircuitEnd(circuit: refused.circuit, reason: .unreachable))
+    #expect(engine.addresses(of: target) == ways.reversed())
+
+    let circuit = try #require(engine.openCircuit(to: target.id, through: relays[1].host, at: network.now))
+    network.run()
+    let taken = try #require(relays[1].last(CircuitOpen.self))
+    relays[1].say(CircuitAccept(circuit: taken.circuit))
+    let link = network.newLink()
+    engine.linkOpened(
+      link, to: key, exporter: network.exporter(of: link), dial: nil, datagramBytesMax: 0,
+      medium: MediumID(rawValue: 1), circuit: circuit, at: network.now)
+    network.run()
+    #expect(engine.addresses(of: target) == ways.reversed())
+    engine.linkClosed(link, at: network.now)
+    network.run()
+    #expect(engine.addresses(of: target) == ways)
+  }
+}
