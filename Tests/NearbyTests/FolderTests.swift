@@ -8,7 +8,7 @@ internal import Testing
 /// Hosts that meet in a shared folder, without a network.
 @Suite("Hosts in a shared folder", .timeLimit(.minutes(3)))
 struct FolderTests {
-  private static func start(in folder: String, _ media: [HostMedium] = []) async throws -> Nearby.Host {
+  static func start(in folder: String, _ media: [HostMedium] = []) async throws -> Nearby.Host {
     var options = HostOptions()
     options.keys = .ephemeral
     options.discovery = .fixed([])
@@ -25,14 +25,14 @@ struct FolderTests {
   }
 
   /// A folder in which hosts may meet, whose path is longer than a socket's may be.
-  private static func makeFolder(_ temporary: TemporaryFolder) throws -> String {
+  static func makeFolder(_ temporary: TemporaryFolder) throws -> String {
     let path = "\(temporary.path)/\(String(repeating: "long", count: 40))"
     try #require(mkdir(path, 0o700) == 0)
     return path
   }
 
   /// Bob advertises, Ada looks for him, invites him, and they talk both ways.
-  private static func talk(_ adas: Nearby.Host, _ bobs: Nearby.Host) async throws -> (Session, Session) {
+  static func talk(_ adas: Nearby.Host, _ bobs: Nearby.Host) async throws -> (Session, Session) {
     let (ada, bob) = (try await adas.peer(named: "Ada"), try await bobs.peer(named: "Bob"))
     let (browser, advertiser) = (try await ada.browse("talk"), try await bob.advertise("talk", info: ["room": "2"]))
     for await event in browser.events {
@@ -74,7 +74,7 @@ struct FolderTests {
     }
     await adas.stop()
     await bobs.stop()
-    try await eventually { try Self.names(in: folder).isEmpty }
+    try await Self.eventually { try Self.names(in: folder).isEmpty }
   }
 
   @Test("a host that has died is gone from the folder, and its files are removed by another one")
@@ -87,7 +87,7 @@ struct FolderTests {
     Self.write("", to: "\(folder)/\(dead)")
     Self.write("mine", to: "\(folder)/notes.txt")
     let host = try await Self.start(in: folder)
-    try await eventually { try !Self.names(in: folder).contains { $0.hasPrefix(dead) } }
+    try await Self.eventually { try !Self.names(in: folder).contains { $0.hasPrefix(dead) } }
     #expect(try Self.names(in: folder).contains("notes.txt"), "what is not a host's is left alone")
     await host.stop()
   }
@@ -167,7 +167,7 @@ struct FolderTests {
     let folder = try Self.makeFolder(temporary)
     chmod(folder, 0o2770)
     let host = try await Self.start(in: folder)
-    try await eventually { try Self.names(in: folder).count == 2 }
+    try await Self.eventually { try Self.names(in: folder).count == 2 }
     for name in try Self.names(in: folder) {
       var status = stat()
       #expect(lstat("\(folder)/\(name)", &status) == 0 && status.st_mode & 0o777 == 0o660)
@@ -175,16 +175,16 @@ struct FolderTests {
     await host.stop()
   }
 
-  private func eventually(_ holds: () throws -> Bool) async throws {
+  static func eventually(within seconds: Int = 5, _ holds: () async throws -> Bool) async throws {
     let reactor = try Reactor()
     reactor.start()
     defer { reactor.stop() }
-    for _ in 0..<500 {
-      if try holds() { return }
+    for _ in 0..<100 * seconds {
+      if try await holds() { return }
       await withCheckedContinuation { continuation in
         reactor.post { reactor.schedule(after: .milliseconds(10)) { continuation.resume() } }
       }
     }
-    Issue.record("it did not come to that in five seconds")
+    Issue.record("it did not come to that in \(seconds) seconds")
   }
 }

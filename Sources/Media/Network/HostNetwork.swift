@@ -47,6 +47,8 @@ public final class HostNetwork {
     case folder(String)
     /// One Bluetooth adapter, by its name in the kernel, or all.
     case bluetooth(adapter: String?)
+    /// Circuits through hosts that have media in common with this one and with the other.
+    case relay
 
     /// The parameters of its kind, for the engine.
     public var profile: MediumProfile {
@@ -54,6 +56,7 @@ public final class HostNetwork {
       case .lan: .lan
       case .folder: .folder
       case .bluetooth: .bluetooth
+      case .relay: .relay
       }
     }
   }
@@ -76,6 +79,8 @@ public final class HostNetwork {
   private var lan: LAN?
   /// The best first. An ID is the place among the options.
   private var media: [any Medium] = []
+  /// The medium that finds nobody by itself, and so is none of these.
+  private var relay: RelayMedium?
   private var outages = Outages()
   private var links: [LinkID: NetworkLink] = [:]
   private var dials: [DialID: NetworkDial] = [:]
@@ -86,6 +91,7 @@ public final class HostNetwork {
   private var sightings = Sightings()
   private var stopped: (() -> Void)?
   private var isStopping = false
+  private var hasClosedLinks = false
 
   public init(
     key: SigningKey, _ options: Options, on reactor: Reactor, driver: any EngineDriver
@@ -103,6 +109,9 @@ public final class HostNetwork {
     }
     for (number, medium) in options.media.enumerated() {
       try add(medium, as: MediumID(rawValue: number), context, looksForTwin: options.looksForTwin)
+    }
+    if let number = options.media.firstIndex(where: \.profile.isRelayed) {
+      relay = RelayMedium(as: MediumID(rawValue: number), context, on: reactor, owner: self, driver: driver)
     }
     reactor.soon { [weak self] in self?.updateAddresses() }
   }
@@ -125,6 +134,7 @@ public final class HostNetwork {
         BluetoothMedium(adapter, as: id, host: host, context, on: reactor, owner: self) {
           [reactor] () throws(Trouble) in try BluetoothProgram().connect(on: reactor)
         })
+    case .relay: break
     }
   }
 
@@ -199,8 +209,19 @@ public final class HostNetwork {
     dials = [:]
     twinDial?.cancel()
     twinDial = nil
-    for link in links.values { link.link?.close() }
+    relay?.close()
+    for link in links.values where isRelayed(link) { link.link?.close() }
+    closeLinks()
     callBackIfStopped()
+  }
+
+  private func isRelayed(_ link: NetworkLink) -> Bool { relay.map { link.medium === $0 } ?? false }
+
+  /// Closes the other links, once those that go over them have sent their last bytes.
+  private func closeLinks() {
+    guard !hasClosedLinks, !links.values.contains(where: isRelayed) else { return }
+    hasClosedLinks = true
+    for link in links.values { link.link?.close() }
   }
 
   private func callBackIfStopped() {
@@ -233,6 +254,12 @@ public final class HostNetwork {
       publish(.roster(host: host), .init(type: type, name: host.text))
     case .withdrawRoster(let type):
       withdraw(.init(type: type, name: host.text))
+    case .publishRelay(let medium):
+      self.medium(medium)?.publish(.roster(host: host), as: .relays)
+    case .withdrawRelay(let medium):
+      self.medium(medium)?.withdraw(.init(type: .relays, name: host.text))
+    case .circuitOpened, .circuitBytes, .circuitWritable, .circuitEnded:
+      relay?.handle(output)
     case .browse(let type):
       for medium in media { medium.browse(for: type) }
     case .stopBrowsing(let type):
@@ -242,6 +269,8 @@ public final class HostNetwork {
     }
     return true
   }
+
+  private func medium(_ id: MediumID) -> (any Medium)? { media.first { $0.id == id } }
 
   // MARK: Discovery
 
@@ -301,7 +330,8 @@ public final class HostNetwork {
     for address in addresses {
       if let place = parts.firstIndex(where: { $0.medium.owns(address) }) {
         parts[place].addresses.append(address)
-      } else if let medium = media.first(where: { $0.owns(address) }) {
+      } else if let medium = media.first(where: { $0.owns(address) }) ?? relay.flatMap({ $0.owns(address) ? $0 : nil })
+      {
         parts.append(NetworkDial.Part(medium: medium, addresses: [address]))
       }
     }
@@ -321,7 +351,8 @@ public final class HostNetwork {
     link.path = link.medium.datagrams(of: secure, for: link)
     driver?.call {
       $0.linkOpened(
-        link.id, to: key, exporter: exporter, dial: link.dial, datagramBytesMax: 0, medium: link.medium.id, at: $1)
+        link.id, to: key, exporter: exporter, dial: link.dial, datagramBytesMax: 0, medium: link.medium.id,
+        circuit: link.medium.circuit(of: link), at: $1)
     }
   }
 
@@ -330,6 +361,7 @@ public final class HostNetwork {
     guard let link = links.removeValue(forKey: id) else { return }
     link.path?.close()
     driver?.call { $0.linkClosed(id, at: $1) }
+    if isStopping { closeLinks() }
     callBackIfStopped()
   }
 }

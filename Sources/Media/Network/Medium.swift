@@ -32,9 +32,15 @@ protocol Medium: AnyObject {
   ) -> any MediumDial
   /// Opens the path of an open link's datagrams; nil on a medium that has none.
   func datagrams(of link: SecureLink, for owner: any DatagramPathOwner) -> DatagramPath?
+  /// The circuit over which the owner's link goes; nil on a medium that has none.
+  func circuit(of owner: any SecureLinkOwner) -> CircuitID?
 
   /// Withdraws everything, and takes no more links; open ones stay. Nothing is reported any more.
   func close()
+}
+
+extension Medium {
+  func circuit(of owner: any SecureLinkOwner) -> CircuitID? { nil }
 }
 
 /// One dial over one medium, which takes more addresses while it lasts.

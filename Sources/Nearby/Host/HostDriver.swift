@@ -86,6 +86,7 @@ final class HostDriver: EngineDriver {
     if let time = options.backlogAgeMax { settings.backlogAgeMax = time }
     let network = try options.network
     settings.media = network.media.map(\.profile)
+    settings.relay = RelayRules()
     settings.isDurable = store != nil
     settings.resourceWindowBytes = Self.resourceWindowBytes
     engine = Engine(

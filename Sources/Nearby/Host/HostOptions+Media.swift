@@ -20,7 +20,8 @@ extension HostOptions {
     get throws(NearbyError) {
       var known: Set<HostMedium> = []
       var options: [HostNetwork.MediumOptions] = []
-      for medium in media.isEmpty ? [.lan] : media where known.insert(medium).inserted {
+      let direct = media.filter { $0 != .relay }
+      for medium in direct.isEmpty ? [.lan] : direct where known.insert(medium).inserted {
         switch medium {
         case .lan: options.append(.lan(try lan))
         case .folder(let path):
@@ -31,8 +32,10 @@ extension HostOptions {
           }
           options.append(.folder(path))
         case .bluetooth(let adapter): options.append(.bluetooth(adapter: adapter))
+        case .relay: break
         }
       }
+      if media.contains(.relay) { options.append(.relay) }
       return options
     }
   }

@@ -67,13 +67,18 @@ public enum HostMedium: Hashable, Sendable {
   /// Bluetooth (RFCOMM), by one adapter with its name in the kernel, such as `hci0`, or by all. The program
   /// `vicinity-bluetooth` does it.
   case bluetooth(adapter: String? = nil)
+  /// Relays: hosts that pass on links to others which no other medium of this host leads to, and that read nothing of them.
+  /// With several other media this host relays, too.
+  case relay
 
-  /// Reads `lan`, `folder:PATH`, `bluetooth` or `bluetooth:ADAPTER`.
+  /// Reads `lan`, `folder:PATH`, `bluetooth`, `bluetooth:ADAPTER` or `relay`.
   public init?(_ text: String) {
     let folder = text.hasPrefix(Self.folderHead) ? text.dropFirst(Self.folderHead.count) : ""
     let adapter = text.hasPrefix(Self.bluetoothHead) ? text.dropFirst(Self.bluetoothHead.count) : ""
     if text == "lan" {
       self = .lan
+    } else if text == "relay" {
+      self = .relay
     } else if text == "bluetooth" {
       self = .bluetooth()
     } else if HostNetwork.isBluetoothAdapter(String(adapter)) {

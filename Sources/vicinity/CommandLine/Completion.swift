@@ -59,7 +59,7 @@ struct Completion {
       "    \(folders.joined(separator: "|"))) compopt -o filenames 2>/dev/null; "
         + "mapfile -t COMPREPLY < <(compgen -d -- \"$current\"); return ;;",
       "    \(media.joined(separator: "|"))) compopt -o nospace 2>/dev/null; "
-        + "mapfile -t COMPREPLY < <(compgen -W 'lan folder: bluetooth' -- \"$current\"); return ;;",
+        + "mapfile -t COMPREPLY < <(compgen -W 'lan folder: bluetooth relay' -- \"$current\"); return ;;",
       "    \(others.joined(separator: "|"))) return ;;",
       "  esac",
       "  local words",
@@ -127,7 +127,7 @@ struct Completion {
     case .choice(let choices): return "'\(head)=[\(summary)]:\(option.name):(\(choices.joined(separator: " ")))'"
     case .file: return "'\(head)=[\(summary)]:file:_files'"
     case .folder: return "'\(head)=[\(summary)]:folder:_files -/'"
-    case .medium: return "'\(head)=[\(summary)]:medium:(lan folder\\: bluetooth)'"
+    case .medium: return "'\(head)=[\(summary)]:medium:(lan folder\\: bluetooth relay)'"
     case .text, .number, .duration, .address, .pair, .form: return "'\(head)=[\(summary)]:\(option.name): '"
     }
   }
@@ -161,7 +161,7 @@ struct Completion {
       case .choice(let choices): " -x -a '\(choices.joined(separator: " "))'"
       case .file: " -r -F"
       case .folder: " -x -a '(__fish_complete_directories)'"
-      case .medium: " -x -a 'lan folder: bluetooth'"
+      case .medium: " -x -a 'lan folder: bluetooth relay'"
       case .text, .number, .duration, .address, .pair, .form: " -x"
       }
     return "complete -c vicinity \(condition) -l \(option.name)\(value) -d '\(quoted(option.explanation, fish: true))'"

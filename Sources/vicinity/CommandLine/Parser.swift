@@ -256,7 +256,7 @@ extension OptionSyntax {
       if port != nil, port != 0, value.first != ":" { return nil }
       return "\(takes) \(shown)."
     case .medium:
-      if HostMedium(value) == nil { return "takes lan, folder:PATH or bluetooth, not \(shown)." }
+      if HostMedium(value) == nil { return "takes lan, folder:PATH, bluetooth or relay, not \(shown)." }
       return others.contains(value) ? "is \(shown) twice; leave one out." : nil
     case .form(let form):
       return form.has(value) ? nil : "takes \(form.description), not \(shown)."

@@ -332,7 +332,8 @@ extension Syntax {
         isInEnvironment: true),
       .init(
         name: "medium", value: .medium,
-        summary: "how hosts meet: on the local network, in a folder that programs here share, by Bluetooth (lan)",
+        summary:
+          "how hosts meet: lan (the default), folder:PATH (of this machine), bluetooth, relay (through others)",
         group: .host, isRepeatable: true, isInEnvironment: true),
       .init(
         name: "discovery", value: .choice(["avahi", "static", "none"]),

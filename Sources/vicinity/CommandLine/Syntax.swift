@@ -134,7 +134,7 @@ struct OptionSyntax: Sendable {
     case .choice(let choices): choices.joined(separator: "|")
     case .address: "ADDRESS"
     case .pair: "KEY=VALUE"
-    case .medium: "lan|folder:PATH|bluetooth"
+    case .medium: "MEDIUM"
     case .form(let form):
       switch form {
       case .hostName: "NAME"

@@ -20,7 +20,7 @@ struct Context: Sendable {
     options.port = UInt16(invocation.number("port") ?? 0)
     options.pollsBusily = invocation.text("busy-poll") != "off"
     let media = invocation.texts("medium").compactMap { HostMedium($0) }.map(FileSystem.expanded)
-    if !media.isEmpty { options.media = media }
+    if !media.isEmpty { options.media = media == [.relay] ? [.lan, .relay] : media }
     if !options.media.contains(.lan),
       let other = ["at", "discovery", "port"].first(where: { invocation.sources[$0] == .commandLine }),
       invocation.command.name != "serve"

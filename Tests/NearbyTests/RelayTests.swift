@@ -1,0 +1,99 @@
+internal import Nearby
+internal import TestKit
+internal import Testing
+
+/// Hosts without a common medium, and relays between them: one meets others in a shared folder, the other by the loopback, where
+/// the relays know its address.
+@Suite("Hosts that meet through a relay", .timeLimit(.minutes(1)))
+struct RelayTests {
+  private let temporary = TemporaryFolder()
+
+  private var folder: HostMedium { .folder(temporary.path) }
+
+  private static func start(_ media: [HostMedium], knowing others: [String] = []) async throws -> Nearby.Host {
+    var options = HostOptions()
+    options.keys = .ephemeral
+    options.listen = ["127.0.0.1"]
+    options.discovery = .fixed(others)
+    options.media = media + [.relay]
+    return try await Nearby.Host.start(options)
+  }
+
+  /// A host in the folder, one on the loopback, and a relay.
+  private func startAll() async throws -> (near: Nearby.Host, far: Nearby.Host, relay: Nearby.Host) {
+    let (near, far) = (try await Self.start([folder]), try await Self.start([.lan]))
+    return (near, far, try await Self.start([folder, .lan], knowing: await far.addresses))
+  }
+
+  private static func media(of host: Nearby.Host, to other: Nearby.Host) async -> [String] {
+    await host.links.filter { $0.host == other.id && !$0.isStandby }.map(\.medium)
+  }
+
+  private static func expect(_ text: String, from: Session, to: Session) async throws {
+    try await from.send(Array(text.utf8))
+    for await event in to.events {
+      guard case .message(let message) = event else { continue }
+      #expect(message.bytes == Array(text.utf8))
+      break
+    }
+  }
+
+  private static func write(_ bytes: [UInt8], to writer: StreamWriter) async throws {
+    try await writer.write(bytes)
+    await writer.close()
+  }
+
+  @Test("P-SES-8 two hosts with no common medium find each other and talk through a third that has both, and leave")
+  func meeting() async throws {
+    let (adas, bobs, relay) = try await startAll()
+    let (hers, his) = try await FolderTests.talk(adas, bobs)
+    #expect(await Self.media(of: adas, to: bobs) == ["relay"])
+    #expect(await Self.media(of: bobs, to: adas) == ["relay"])
+
+    let writer = try await hers.openStream("much", to: try #require(hers.members.first))
+    let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
+    // More than a window: it is read while it is written.
+    async let written: Void = Self.write(bytes, to: writer)
+    for await event in his.events {
+      guard case .stream(let reader) = event else { continue }
+      var read: [UInt8] = []
+      for try await piece in reader { read += piece }
+      #expect(read == bytes)
+      break
+    }
+    try await written
+
+    // The leave arrives before the links to the relay close.
+    await adas.stop()
+    for await event in his.events {
+      guard case .member(_, .notConnected(let reason)) = event else { continue }
+      #expect(reason == .left)
+      break
+    }
+    await bobs.stop()
+    await relay.stop()
+  }
+
+  @Test("P-SES-8 another relay takes over from one that goes, and nothing is lost")
+  func nextRelay() async throws {
+    let (adas, bobs, first) = try await startAll()
+    let (hers, his) = try await FolderTests.talk(adas, bobs)
+    let second = try await Self.start([folder, .lan], knowing: await bobs.addresses)
+    try await FolderTests.eventually(within: 10) { await !second.links.isEmpty }
+    await first.stop()
+    try await Self.expect("through the second", from: hers, to: his)
+    try await Self.expect("and back", from: his, to: hers)
+    #expect(await Self.media(of: adas, to: bobs) == ["relay"])
+    for host in [adas, bobs, second] { await host.stop() }
+  }
+
+  @Test("P-SES-8 P-SES-9 a direct medium takes over from a relay, through which its address is learnt")
+  func direct() async throws {
+    let (adas, bobs) = (try await Self.start([folder, .lan]), try await Self.start([.lan]))
+    let relay = try await Self.start([folder, .lan], knowing: await bobs.addresses)
+    let (hers, his) = try await FolderTests.talk(adas, bobs)
+    try await FolderTests.eventually(within: 15) { await Self.media(of: adas, to: bobs) == ["lan"] }
+    try await Self.expect("directly", from: hers, to: his)
+    for host in [adas, bobs, relay] { await host.stop() }
+  }
+}
