@@ -5,29 +5,33 @@ public enum Base64 {
   private static let safeAlphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
   private static let padding = UInt8(ascii: "=")
 
-  public static func text(_ bytes: some Collection<UInt8>) -> String {
+  // Arrays and no other collections: code of other modules is not specialised here, and a generic loop takes ten times as long.
+  public static func text(_ bytes: [UInt8]) -> String {
     var text = encode(bytes, alphabet)
     while text.count % 4 != 0 { text.append(padding) }
     return String(decoding: text, as: UTF8.self)
   }
 
-  public static func safeText(_ bytes: some Collection<UInt8>) -> String {
+  public static func safeText(_ bytes: [UInt8]) -> String {
     String(decoding: encode(bytes, safeAlphabet), as: UTF8.self)
   }
 
   /// With padding, and only as `text` writes it; nil for anything else.
   public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
-    let padded = Array(text.utf8)
+    bytes(Array(text.utf8)[...])
+  }
+
+  /// The same of a text in UTF-8.
+  public static func bytes(_ padded: ArraySlice<UInt8>) -> [UInt8]? {
     guard padded.count % 4 == 0 else { return nil }
-    var end = padded.count
-    while end > 0, end > padded.count - 2, padded[end - 1] == padding { end -= 1 }
-    return decode(padded[..<end], alphabet)
+    let paddingCount = padded.suffix(2).reversed().prefix { $0 == padding }.count
+    return decode(padded.dropLast(paddingCount), alphabet)
   }
 
   /// Without padding, and only as `safeText` writes it; nil for anything else.
   public static func safeBytes(_ text: some StringProtocol) -> [UInt8]? { decode(Array(text.utf8)[...], safeAlphabet) }
 
-  private static func encode(_ bytes: some Collection<UInt8>, _ alphabet: [UInt8]) -> [UInt8] {
+  private static func encode(_ bytes: [UInt8], _ alphabet: [UInt8]) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
     var (bits, count) = (UInt32(0), 0)

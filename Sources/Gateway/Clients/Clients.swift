@@ -161,7 +161,7 @@ final class Clients {
 
   /// The CSRF token that a page must send beside the cookie; only a page of this gateway can know it.
   func csrf(for token: String) -> String {
-    Base64.safeText(crypto.hash(Array("vicinity csrf v1\0\(token)".utf8)).bytes.prefix(16))
+    Base64.safeText(Array(crypto.hash(Array("vicinity csrf v1\0\(token)".utf8)).bytes.prefix(16)))
   }
 
   func add(
