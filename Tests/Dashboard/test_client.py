@@ -43,6 +43,46 @@ TWO_FOLLOWERS = """async (gateway, path, make) => {
   await gateway.get('/healthz')
   return told
 }"""
+# A message of bytes, as a listener has it and as the list has it.
+BYTES = """async (gateway) => {
+  const anna = await gateway.peer({ name: 'Anna', reuse: false })
+  const ben = await gateway.peer({ name: 'Ben', reuse: false })
+  const from = await anna.join('bytes')
+  const to = await ben.join('bytes')
+  const [messages, datagrams] = [to.events('message'), to.events('datagram')]
+  await Promise.all([to.messages.ready, from.whenConnected(), to.whenConnected()])
+  const bytes = Uint8Array.from({ length: 70_000 }, (_, index) => index * 7)
+  await from.send(bytes, { type: 'image/png' })
+  await from.send('text, ü')
+  const [{ value: message }, { value: text }] = [await messages.next(), await messages.next()]
+  const item = to.messages.items.find(({ id }) => id === message.id)
+  const stored = await gateway.get(`${to.path}/messages/${message.id}`)
+  let datagram = datagrams.next()
+  await from.send(bytes.slice(0, 300), { reliable: false })
+  datagram = (await datagram).value
+  const same = (some, others) => some.length === others.length && some.every((byte, index) => byte === others[index])
+  message.bytes.fill(0)
+  const told = [
+    same(message.bytes, bytes), JSON.stringify(item) === JSON.stringify(stored), JSON.stringify(message) === JSON.stringify(stored),
+    message.contentType, text.text, same(datagram.bytes, bytes.slice(0, 300))]
+  await anna.delete()
+  await ben.delete()
+  gateway.close()
+  return told
+}"""
+SAME_BYTES = [True, True, True, "image/png", "text, ü", True]
+# A gateway of before there were binary messages.
+OLDER_GATEWAY = """
+class Older extends WebSocket {
+  send(text) {
+    const { id, connect } = JSON.parse(text)
+    console.log(Object.keys(connect ?? {}).join(' '))
+    if (!connect?.binary) return super.send(text)
+    const problem = { type: '/problems/invalidParameter', status: 400, field: 'connect.binary' }
+    queueMicrotask(() => this.onmessage({ data: JSON.stringify({ id, problem }) }))
+  }
+}
+"""
 EXPECTED = {"first": [0, 1], "second": [0, 1, 2], "listener": [0, 1], "late": [1, 2]}
 
 
@@ -102,6 +142,26 @@ class Client(ClientStage):
             gateway.close()
         """)
         self.assertEqual(EXPECTED, json.loads(said))
+
+    def test_bytes_come_as_they_were_sent_in_node(self):
+        said = self.run_node(GLOBAL_WEBSOCKET + f"""
+            const {{ Vicinity }} = await import('vicinity-client')
+            const gateway = new Vicinity('{self.gateway.url}')
+            await gateway.pair('{self.gateway.new_code()}', {{ name: 'Node' }})
+            console.log(JSON.stringify(await ({BYTES})(gateway)))
+        """)
+        self.assertEqual(SAME_BYTES, json.loads(said))
+
+    def test_gateway_that_knows_no_binary_messages_is_connected_to_without_them(self):
+        said = self.run_node(WEBSOCKET + OLDER_GATEWAY + f"""
+            const {{ Vicinity }} = await import('vicinity-client')
+            const gateway = new Vicinity('{self.gateway.url}', {{ WebSocket: Older }})
+            await gateway.pair('{self.gateway.new_code()}', {{ name: 'Node' }})
+            await gateway.follow('/v1/peers').ready
+            console.log(gateway.state)
+            gateway.close()
+        """)
+        self.assertEqual(["token binary", "token", "", "online"], said.splitlines())
 
     def test_without_a_websocket_following_fails_at_once_and_says_why(self):
         said = self.run_node(WITHOUT + f"""
@@ -173,6 +233,21 @@ class Client(ClientStage):
         asked = [frame for frame in sent if "/v1/browsers" in json.dumps(frame)]
         self.assertEqual([{"subscribe": channel}, {"unsubscribe": channel}], [
             {key: value for key, value in frame.items() if key != "id"} for frame in asked])
+
+    def test_bytes_come_as_they_were_sent_without_base64_on_the_wire(self):
+        page = self.page(self.gateway)
+        came = []
+        page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: came.append(frame)))
+        told = page.evaluate(f"""async (code) => {{
+            const {{ Vicinity }} = await import('/vicinity.js')
+            const gateway = new Vicinity(location.origin)
+            await gateway.pair(code, {{ name: 'Page' }})
+            return await ({BYTES})(gateway)
+        }}""", self.gateway.new_code())
+        self.assertEqual(SAME_BYTES, told)
+        bodies = [frame.partition(b"\n")[2] for frame in came if isinstance(frame, bytes)]
+        self.assertEqual([70_000, 300], list(map(len, bodies)))
+        self.assertFalse([frame for frame in came if isinstance(frame, str) and '"encoding":"base64"' in frame])
 
     def test_without_an_address_the_gateway_is_the_one_that_served_the_file(self):
         page = self.page(self.gateway)

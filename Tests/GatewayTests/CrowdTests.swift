@@ -7,7 +7,7 @@ internal import Testing
 struct CrowdTests {
   private static let size = 12
 
-  private static func crowd(
+  static func crowd(
     at gateway: TestGateway, of size: Int = size
   ) async throws -> [(client: HTTPClient, path: String)] {
     var crowd: [(client: HTTPClient, path: String)] = []

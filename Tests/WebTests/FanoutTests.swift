@@ -83,14 +83,15 @@ import Web
     func body(_ number: Int) -> [UInt8] { Self.message(number, bytes: number % 7 == 0 ? 70_000 : 300) }
     /// The recipients of each ring in turn: some, and all.
     func isFor(_ viewer: Int, _ number: Int) -> Bool { number % 4 != 0 || (viewer + number) % 3 == 0 }
+    func kind(_ number: Int) -> MessageKind { number % 5 < 2 ? .binary : .text }
     try rig.onHandler { handler in
       for number in 1...60 {
         let some = Fanout.Recipients(.init(viewers: { isFor($0, number) }), otherwise: nil)
         let recipients = number % 4 == 0 ? some : nil
         if number % 7 == 0 {
-          handler.numbered[number % 2].publish(Pieces([body(number)]), .text, to: recipients)
+          handler.numbered[number % 2].publish(Pieces([body(number)]), kind(number), to: recipients)
         } else {
-          body(number).withUnsafeBytes { handler.numbered[number % 2].publish($0, .text, to: recipients) }
+          body(number).withUnsafeBytes { handler.numbered[number % 2].publish($0, kind(number), to: recipients) }
         }
       }
     }
@@ -98,7 +99,9 @@ import Web
       var last = 8
       for number in 1...60 where isFor(viewer, number) {
         last += 1
-        #expect(try client.receive()?.payload == Array("n\(viewer):\(last)".utf8) + body(number))
+        let frame = try client.receive()
+        #expect(frame?.payload == Array("n\(viewer):\(last)".utf8) + body(number))
+        #expect(frame?.opcode == (kind(number) == .text ? 1 : 2))
       }
     }
     #expect(try rig.onHandler { $0.sockets.allSatisfy { $0.lagged == 0 } })

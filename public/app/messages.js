@@ -71,9 +71,9 @@ function fateOf(room, key) {
   }
 }
 
-function said({ damaged, encoding, body, size: bytes }) {
-  if (damaged) return t('message.damaged')
-  return encoding === 'base64' ? t('message.binary', { size: size(bytes) }) : body
+function said(message) {
+  if (message.damaged) return t('message.damaged')
+  return message.encoding === 'base64' ? t('message.binary', { size: size(message.size) }) : message.body
 }
 
 /** The text, with links for addresses: they open elsewhere, without a referrer or an opener. */

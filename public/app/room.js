@@ -1,6 +1,6 @@
 // One session of this browser's peer, with all that is said in it, in the order in which it was said.
 
-import { newID } from '../client/id.js'
+import { copyOf, newID } from '../client/id.js'
 import { groupFiles } from './file-groups.js'
 import { Timeline } from './timeline.js'
 import { t } from './texts.js'
@@ -165,9 +165,9 @@ export class Room {
 
   #said(message) {
     this.#typing.delete(message.from)
-    this.#timeline.put({
-      ...message, kind: 'message', key: message.id, time: Date.parse(message.at), isMine: message.from === this.session?.peer, isSent: true,
-    })
+    this.#timeline.put(Object.assign(copyOf(message), {
+      kind: 'message', key: message.id, time: Date.parse(message.at), isMine: message.from === this.session?.peer, isSent: true,
+    }))
     while (this.timeline.length > entriesMax) this.#timeline.delete(this.timeline[0].key)
   }
 

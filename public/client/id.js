@@ -18,4 +18,21 @@ export function toBase64(bytes) {
   return btoa(text)
 }
 
+/** The bytes of a body that came in a binary frame. */
+export const binaryBody = Symbol('binaryBody')
+
+/** The message with its body, as in the contract; base64 is made of it only for who reads that. */
+export function withBody({ delivery, ...item }, bytes) {
+  let text
+  Object.defineProperties(item, {
+    [binaryBody]: { value: bytes },
+    body: { enumerable: true, get: () => (text ??= toBase64(bytes)) },
+  })
+  return Object.assign(item, { encoding: 'base64' }, delivery && { delivery })
+}
+
+/** A copy of a message; one by values would make base64 of bytes. */
+export const copyOf = (item) => (item[binaryBody]
+  ? Object.defineProperties({}, Object.getOwnPropertyDescriptors(item)) : { ...item })
+
 export const fromBase64 = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))

@@ -1,6 +1,7 @@
 // The WebSocket of a client: it stays open, comes back, and has the subscriptions.
 
 import { Channel } from './channel.js'
+import { withBody } from './id.js'
 import { Problem, problem } from './problem.js'
 import { backoff } from './retry.js'
 
@@ -9,6 +10,13 @@ const heartbeatInterval = 20_000
 const heartbeatTime = 10_000
 /** From the first packet of a WebSocket to the gateway's answer to 'connect': some platforms report no refusal. */
 const openingTime = 15_000
+
+/** A frame is a line of JSON, a newline, and the body of the message that was put. */
+function binaryFrame(bytes) {
+  const end = bytes.indexOf(10)
+  const frame = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end)))
+  return { ...frame, put: withBody(frame.put, bytes.subarray(end + 1)) }
+}
 
 /** By which a client's parts reach its WebSocket. */
 export const live = Symbol('live')
@@ -27,6 +35,8 @@ export class LiveSocket {
   #answers = new Map()
   #channels = new Map()
   #byNumber = new Map()
+  /** Whether to ask for binary frames: gateways of before version 0.3 refuse the wish. */
+  #asksForBinary = true
 
   /** `changed` is called after each change of the state. */
   constructor(gateway, WebSocket, changed) {
@@ -96,6 +106,7 @@ export class LiveSocket {
       // An address that is none, or one that the page may not connect to: that does not pass.
       return this.#refuse(problem('badRequest', 'No WebSocket', `A WebSocket cannot be opened: ${error.message}`))
     }
+    socket.binaryType = 'arraybuffer'
     this.#socket = socket
     const fail = (code, why) => {
       if (socket !== this.#socket) return
@@ -104,9 +115,12 @@ export class LiveSocket {
     }
     this.#opening = setTimeout(
       () => fail(1006, `The WebSocket did not open within ${openingTime / 1000} seconds.`), openingTime)
-    socket.onopen = () => this.#ask({ connect: token ? { token } : {} }).then(() => this.#opened())
-      .catch((error) => this.#refuse(error))
+    socket.onopen = () => {
+      const connect = { ...token && { token }, ...this.#asksForBinary && { binary: true } }
+      this.#ask({ connect }).then(() => this.#opened()).catch((error) => this.#refused(error))
+    }
     socket.onmessage = ({ data }) => {
+      if (typeof data !== 'string') return this.#hear(binaryFrame(new Uint8Array(data)))
       for (const line of data.split('\n')) if (line) this.#hear(JSON.parse(line))
     }
     // An error event is all that some platforms report of a WebSocket that cannot be opened.
@@ -142,6 +156,12 @@ export class LiveSocket {
       this.#lost(1006)
     }, heartbeatTime)
     this.#ask({ request: { method: 'GET', path: '/healthz' } }).catch(() => {}).finally(() => clearTimeout(patience))
+  }
+
+  #refused(error) {
+    if (!this.#asksForBinary || error.field !== 'connect.binary') return this.#refuse(error)
+    this.#asksForBinary = false
+    this.#open()
   }
 
   #refuse(error) {

@@ -1,15 +1,19 @@
 // Contents of messages, to be sent and as they came.
 
-import { fromBase64 } from './id.js'
+import { binaryBody, fromBase64 } from './id.js'
 
 /** A message with its fields as in the contract, and its content in three forms. */
 export class Message {
   constructor(item) {
-    Object.assign(this, item)
+    if (item[binaryBody]) Object.defineProperties(this, Object.getOwnPropertyDescriptors(item))
+    else Object.assign(this, item)
   }
 
   get isReliable() { return this.mode === 'reliable' }
-  get bytes() { return this.encoding ? fromBase64(this.body) : new TextEncoder().encode(this.body) }
+  get bytes() {
+    if (this[binaryBody]) return this[binaryBody].slice()
+    return this.encoding ? fromBase64(this.body) : new TextEncoder().encode(this.body)
+  }
   get text() { return this.encoding ? new TextDecoder().decode(this.bytes) : this.body }
   /** The body, parsed as JSON. It comes from somebody else, so validate it before use. */
   json() { return JSON.parse(this.text) }

@@ -77,6 +77,7 @@ export interface MessageObject {
   at: string
   size: number
   contentType: string
+  /** The text, or base64 of the bytes, which is made when it is read if these came in a binary frame: `Message` has the `bytes`. */
   body: string
   encoding?: Encoding
   /** The delivery status of a message that was sent from here. */

@@ -310,6 +310,7 @@ export interface Message extends MessageObject {}
 export class Message {
   private constructor()
   get isReliable(): boolean
+  /** A copy of the body's bytes. */
   get bytes(): Uint8Array
   get text(): string
   json(): any

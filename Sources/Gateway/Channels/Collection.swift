@@ -50,7 +50,9 @@ class Collection {
   private var changes: ArraySlice<Change> = []
   private var changesBytes = 0
   private(set) var followers: [ObjectIdentifier: any Follower] = [:]
-  private var ring: Fanout?
+  private var rings = ChannelRings()
+  /// The binary forms of its items; nil where none has a body.
+  let binaryForms: BinaryForms?
   /// The WebSockets that see an owner's items, nil for all, cached: the next change mostly has the same owner.
   private var listeners: (of: Owner, who: Fanout.Listeners?)?
   private let viewer: (WebSocket) -> ClientView?
@@ -71,12 +73,13 @@ class Collection {
   private let onFollowed: () -> Void
 
   init(
-    path: String, number: Int, epoch: String, limits: Limits = Limits(), onDropped: @escaping (Int) -> Void = { _ in },
+    path: String, number: Int, epoch: String, limits: Limits = Limits(), _ binaryForms: BinaryForms? = nil,
+    onDropped: @escaping (Int) -> Void = { _ in },
     onFollowers: @escaping (ClientID, Int) -> Void = { _, _ in }, onFollowed: @escaping () -> Void = {},
     viewer: @escaping (WebSocket) -> ClientView?
   ) {
     (self.onFollowers, self.onFollowed) = (onFollowers, onFollowed)
-    self.onDropped = onDropped
+    (self.onDropped, self.binaryForms) = (onDropped, binaryForms)
     self.path = path
     self.number = number
     self.epoch = epoch
@@ -85,10 +88,10 @@ class Collection {
   }
 
   /// The number of its frames that wait for a WebSocket that follows it.
-  func waitingCount(for socket: WebSocket) -> Int { ring.map(socket.waitingCount(of:)) ?? 0 }
+  func waitingCount(for socket: WebSocket) -> Int { rings.waitingCount(for: socket) }
 
   /// The number of changes that were dropped for a WebSocket that follows it.
-  func droppedCount(for socket: WebSocket) -> Int { ring.map(socket.droppedCount(of:)) ?? 0 }
+  func droppedCount(for socket: WebSocket) -> Int { rings.droppedCount(for: socket) }
 
   /// The number of the last change.
   var offset: UInt64 { lastOffset }
@@ -225,12 +228,12 @@ class Collection {
     {
       dropOldestChange()
     }
-    if let ring, ring.subscriberCount > 0 { publish(change, in: ring) }
+    if rings.areFollowed { publishInRings(change) }
     notifyFollowers()
   }
 
   /// Whether anybody is to have its changes as they come.
-  var isFollowed: Bool { !followers.isEmpty || catchUpCount > 0 || ring.map { $0.subscriberCount > 0 } ?? false }
+  var isFollowed: Bool { !followers.isEmpty || catchUpCount > 0 || rings.areFollowed }
 
   final func notifyFollowers() {
     for follower in followers.values { follower.changed(self) }
@@ -239,20 +242,22 @@ class Collection {
   /// Larger changes are sent from the collection's own bytes, without a copy.
   static let sharedBytesMin = 64 << 10
 
-  private func publish(_ change: Change, in ring: Fanout) {
-    let recipients = listeners(of: change.owner, in: ring).map { listeners in
+  private func publishInRings(_ change: Change) {
+    let recipients = listeners(of: change.owner).map { listeners in
       Fanout.Recipients(listeners) { [number] in SocketFrame.skip($0, to: change.offset, in: number) }
     }
-    if let bytes = change.bytes, bytes.count > Self.sharedBytesMin, !limits.drops {
-      return ring.publish(change.pieces(putting: bytes, in: number), .text, to: recipients)
+    rings.publish(change.bytes, binaryForms, behind: change.head(in: number), to: recipients) { ring in
+      if let bytes = change.bytes, bytes.count > Self.sharedBytesMin, !limits.drops {
+        return ring.publish(change.pieces(putting: bytes, in: number), .text, to: recipients)
+      }
+      change.json(putting: change.bytes, in: number).withUnsafeBytes { ring.publish($0, .text, to: recipients) }
     }
-    change.json(putting: change.bytes, in: number).withUnsafeBytes { ring.publish($0, .text, to: recipients) }
   }
 
-  private func listeners(of owner: Owner, in ring: Fanout) -> Fanout.Listeners? {
+  private func listeners(of owner: Owner) -> Fanout.Listeners? {
     if let listeners, listeners.of == owner { return listeners.who }
     let isSeen = { [viewer] (socket: WebSocket) in viewer(socket).map { owner.isSeen(by: $0) } ?? false }
-    let who = ring.subscribersSatisfy(isSeen) ? nil : Fanout.Listeners(isSeen)
+    let who = rings.subscribersSatisfy(isSeen) ? nil : Fanout.Listeners(isSeen)
     listeners = (owner, who)
     return who
   }
@@ -265,7 +270,7 @@ class Collection {
       follower.ended(self)
     }
     followers = [:]
-    ring = nil
+    rings = ChannelRings()
   }
 
   // MARK: Reading
@@ -389,10 +394,10 @@ class Collection {
     for follower in followers.values { follower.gatewayStopping() }
   }
 
-  func subscribe(_ socket: WebSocket) {
-    let ring = ring ?? Fanout(bytesMax: limits.ringBytesMax, overflow)
-    self.ring = ring
-    ring.subscribe(socket)
+  /// The WebSocket gets each change from now on, with bodies that are no text in frames of this kind.
+  func subscribe(_ socket: WebSocket, _ kind: MessageKind) {
+    let kind = binaryForms == nil ? .text : kind
+    rings.ring(kind, Fanout(bytesMax: limits.ringBytesMax, overflow)).subscribe(socket)
     listeners = nil
   }
 
@@ -404,5 +409,5 @@ class Collection {
     }
   }
 
-  func unsubscribe(_ socket: WebSocket) { ring?.unsubscribe(socket) }
+  func unsubscribe(_ socket: WebSocket) { rings.unsubscribe(socket) }
 }

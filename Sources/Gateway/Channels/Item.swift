@@ -64,8 +64,11 @@ struct Change: Sendable {
 
   /// The JSON of the change in pieces, without a copy of the item's bytes.
   func pieces(putting bytes: [UInt8], in number: Int) -> Pieces {
-    Pieces([Array("{\"n\":\(number),\"o\":\(offset),\"put\":".utf8), bytes, [UInt8(ascii: "}")]])
+    Pieces([head(in: number), bytes, [UInt8(ascii: "}")]])
   }
+
+  /// The JSON of the change before the item.
+  func head(in number: Int) -> [UInt8] { Array("{\"n\":\(number),\"o\":\(offset),\"put\":".utf8) }
 
   enum Update {
     case put([UInt8])

@@ -96,7 +96,13 @@ final class SharedItems {
     var byteCount: Int { item?.bytes.count ?? 0 }
 
     /// Publishes what follows the number in each list's frame.
-    func publish(in ring: Fanout, to recipients: Fanout.Recipients? = nil) {
+    func publish(in rings: ChannelRings, _ forms: BinaryForms?, to recipients: Fanout.Recipients? = nil) {
+      rings.publish(item?.bytes, forms, behind: Array(",\"put\":".utf8), to: recipients) {
+        publish(in: $0, to: recipients)
+      }
+    }
+
+    private func publish(in ring: Fanout, to recipients: Fanout.Recipients?) {
       if let item, item.bytes.count > Collection.sharedBytesMin {
         return ring.publish(
           Pieces([Array(",\"put\":".utf8), item.bytes, [UInt8(ascii: "}")]]), .text, to: recipients)
@@ -122,6 +128,7 @@ final class SharedItems {
 
   let epoch: String
   let limits: Collection.Limits
+  let binaryForms: BinaryForms?
   /// The number of the last change of all.
   private(set) var number: UInt64 = 0
   private var places: [Place] = []
@@ -135,8 +142,8 @@ final class SharedItems {
   private var changesBytes = 0
   /// The number up to which changes of several lists are no longer kept.
   private(set) var forgottenNumber: UInt64 = 0
-  /// The ring of changes of several lists.
-  private(set) lazy var ring = Fanout(bytesMax: limits.ringBytesMax, isNumbered: true, isPaced: isPaced)
+  /// The rings of changes of several lists.
+  private(set) var rings = ChannelRings()
   /// The subscribers of some lists, cached: the next change is mostly for the same.
   private var listeners: (of: NumberSet, who: Fanout.Listeners)?
   /// Lists that have followers.
@@ -146,8 +153,8 @@ final class SharedItems {
   /// Whether many changes one soon after the other go to WebSockets some together.
   private let isPaced: Bool
 
-  init(epoch: String, _ limits: Collection.Limits, isPaced: Bool = false) {
-    (self.epoch, self.limits, self.isPaced) = (epoch, limits, isPaced)
+  init(epoch: String, _ limits: Collection.Limits, _ binaryForms: BinaryForms? = nil, isPaced: Bool = false) {
+    (self.epoch, self.limits, self.binaryForms, self.isPaced) = (epoch, limits, binaryForms, isPaced)
   }
 
   var isEmpty: Bool { freeSlots.count == lists.count }
@@ -181,6 +188,12 @@ final class SharedItems {
   func catchUpEnded() { catchUpCount -= 1 }
   var keepsLonger: Bool { catchUpCount > 0 }
 
+  /// The ring of changes of several lists for WebSockets of this kind.
+  func ring(_ kind: MessageKind) -> Fanout {
+    rings.ring(kind, Fanout(bytesMax: limits.ringBytesMax, isNumbered: true, isPaced: isPaced))
+  }
+
+  /// A ring of one list.
   func makeRing() -> Fanout { Fanout(bytesMax: limits.ringBytesMax, isNumbered: true) }
 
   // MARK: Reading
@@ -365,9 +378,9 @@ final class SharedItems {
       forgottenNumber = oldest.number
       changesBytes -= oldest.change.byteCount
     }
-    if ring.subscriberCount > 0 {
+    if rings.areFollowed {
       if listeners?.of != slots { listeners = (slots, Fanout.Listeners(viewers: slots.contains)) }
-      change.publish(in: ring, to: listeners.map { Fanout.Recipients($0.who, otherwise: nil) })
+      change.publish(in: rings, binaryForms, to: listeners.map { Fanout.Recipients($0.who, otherwise: nil) })
     }
     if followed.isEmpty { return }
     followed.intersection(slots).forEach { lists[$0]?.notifyFollowers() }

@@ -17,11 +17,11 @@ final class SharedList: Collection {
   private var ownChanges = OwnChanges()
   /// The number of `SharedItems` up to which changes are not known: it began then, or has forgotten its own.
   private var forgottenNumber: UInt64
-  /// The ring of its own changes.
-  private var ring: Fanout?
-  /// The ring of all other changes for WebSockets that follow another list of these items as well: for that one they
-  /// subscribe to the ring of `SharedItems`.
-  private var secondRing: Fanout?
+  /// The rings of its own changes.
+  private var rings = ChannelRings()
+  /// The rings of all other changes for WebSockets that follow another list of these items as well: for that one they
+  /// subscribe to a ring of `SharedItems`.
+  private var secondRings = ChannelRings()
 
   init(
     path: String, number: Int, of shared: SharedItems, onFollowers: @escaping (ClientID, Int) -> Void = { _, _ in }
@@ -29,7 +29,8 @@ final class SharedList: Collection {
     self.shared = shared
     forgottenNumber = shared.number
     super.init(
-      path: path, number: number, epoch: shared.epoch, limits: shared.limits, onFollowers: onFollowers
+      path: path, number: number, epoch: shared.epoch, limits: shared.limits, shared.binaryForms,
+      onFollowers: onFollowers
     ) { _ in nil }
     slot = shared.add(self)
   }
@@ -66,7 +67,7 @@ final class SharedList: Collection {
   /// Notes a change that other lists have, too.
   func advance(by change: SharedItems.ItemChange) {
     ownOffset += 1
-    if let secondRing, secondRing.subscriberCount > 0 { change.publish(in: secondRing) }
+    if secondRings.areFollowed { change.publish(in: secondRings, binaryForms) }
   }
 
   /// Publishes a change that no other list has.
@@ -76,14 +77,14 @@ final class SharedList: Collection {
     while ownChanges.count > changesFactor * limits.ownChangesMax, let oldest = ownChanges.removeFirst() {
       forgottenNumber = oldest
     }
-    if let ring, ring.subscriberCount > 0 { change.publish(in: ring) }
+    if rings.areFollowed { change.publish(in: rings, binaryForms) }
     notifyFollowers()
   }
 
   override func end() {
     if isEnded { return }
     super.end()
-    (ring, secondRing) = (nil, nil)
+    (rings, secondRings) = (ChannelRings(), ChannelRings())
     shared.remove(self)
   }
 
@@ -179,34 +180,28 @@ final class SharedList: Collection {
     if followers.isEmpty, !isEnded { shared.setFollowed(false, slot) }
   }
 
-  override func subscribe(_ socket: WebSocket) {
+  override func subscribe(_ socket: WebSocket, _ kind: MessageKind) {
+    let kind = binaryForms == nil ? .text : kind
     let numbering = Fanout.Numbering("{\"n\":\(number),\"o\":", after: offset, viewer: slot)
-    let ring = ring ?? shared.makeRing()
-    self.ring = ring
-    ring.subscribe(socket, numbering)
-    if shared.ring.isSubscribed(socket) {
-      let secondRing = secondRing ?? shared.makeRing()
-      self.secondRing = secondRing
-      secondRing.subscribe(socket, numbering)
-    } else {
-      shared.ring.subscribe(socket, numbering)
-    }
+    rings.ring(kind, shared.makeRing()).subscribe(socket, numbering)
+    let others =
+      shared.rings.isSubscribed(socket) ? secondRings.ring(kind, shared.makeRing()) : shared.ring(kind)
+    others.subscribe(socket, numbering)
   }
 
-  /// The ring of other lists' changes for a WebSocket that follows it.
-  private func sharedRing(for socket: WebSocket) -> Fanout {
-    if let secondRing, secondRing.isSubscribed(socket) { return secondRing }
-    return shared.ring
+  /// The rings of other lists' changes for a WebSocket that follows it.
+  private func sharedRings(for socket: WebSocket) -> ChannelRings {
+    secondRings.isSubscribed(socket) ? secondRings : shared.rings
   }
 
   override func unsubscribe(_ socket: WebSocket) {
-    guard let ring, ring.isSubscribed(socket) else { return }
-    ring.unsubscribe(socket)
-    sharedRing(for: socket).unsubscribe(socket)
+    guard rings.isSubscribed(socket) else { return }
+    rings.unsubscribe(socket)
+    sharedRings(for: socket).unsubscribe(socket)
   }
 
   override func waitingCount(for socket: WebSocket) -> Int {
-    guard let ring, ring.isSubscribed(socket) else { return 0 }
-    return socket.waitingCount(of: ring) + socket.waitingCount(of: sharedRing(for: socket))
+    guard rings.isSubscribed(socket) else { return 0 }
+    return rings.waitingCount(for: socket) + sharedRings(for: socket).waitingCount(for: socket)
   }
 }

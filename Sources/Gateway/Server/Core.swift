@@ -95,6 +95,7 @@ final class Core {
   /// The sessions of the latest events: mostly the next one is for the same.
   var latestAudiences: [EventAudience] = []
   var memberCache = MemberCache()
+  let binaryForms = BinaryForms()
   /// Members that the rule of a session has admitted, for one entry about each in the audit.
   var admittedMembers: Set<EndpointID> = []
   /// Sessions whose counts of connected members are to be published, and when that was done last.
@@ -206,15 +207,16 @@ final class Core {
   }
 
   /// A collection of items that are published once and not kept.
-  func datagramCollection(_ path: String) -> Collection { collection(path, .datagrams) }
+  func datagramCollection(_ path: String) -> Collection { collection(path, .datagrams, binaryForms) }
 
   func collection(
-    _ path: String, _ limits: Collection.Limits, epoch: String? = nil, onFollowed: @escaping () -> Void = {}
+    _ path: String, _ limits: Collection.Limits, _ binaryForms: BinaryForms? = nil, epoch: String? = nil,
+    onFollowed: @escaping () -> Void = {}
   ) -> Collection {
     lastNumber += 1
     return add(
       Collection(
-        path: path, number: lastNumber, epoch: epoch ?? self.epoch, limits: limits,
+        path: path, number: lastNumber, epoch: epoch ?? self.epoch, limits: limits, binaryForms,
         onDropped: { [meters] in meters.dropped($0) },
         onFollowers: { [unowned self] in countFollowers(of: $0, $1) }, onFollowed: onFollowed
       ) { [unowned self] socket in
@@ -243,7 +245,7 @@ final class Core {
   /// The crowd of an ad hoc type: a new one where there is none.
   func crowd(of type: String) -> Crowd {
     if let crowd = crowds[type] { return crowd }
-    let crowd = Crowd(type, epoch: epoch)
+    let crowd = Crowd(type, epoch: epoch, binaryForms)
     crowds[type] = crowd
     return crowd
   }

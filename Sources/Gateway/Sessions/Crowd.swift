@@ -10,15 +10,16 @@ final class Crowd {
   /// By the slots of their lists of members.
   private var sessions: [SessionModel?] = []
   private let epoch: String
+  private let binaryForms: BinaryForms
 
-  init(_ type: String, epoch: String) {
-    (self.type, self.epoch) = (type, epoch)
+  init(_ type: String, epoch: String, _ binaryForms: BinaryForms) {
+    (self.type, self.epoch, self.binaryForms) = (type, epoch, binaryForms)
     members = SharedItems(epoch: epoch, .crowd, isPaced: true)
   }
 
   func messages(_ limits: Collection.Limits) -> SharedItems {
     if let items = messages[limits] { return items }
-    let items = SharedItems(epoch: epoch, limits)
+    let items = SharedItems(epoch: epoch, limits, binaryForms)
     messages[limits] = items
     return items
   }

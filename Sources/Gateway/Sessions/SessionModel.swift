@@ -123,7 +123,8 @@ final class SessionModel {
       (sharedMessages, messages) = (shared, shared)
     } else {
       sharedMessages = nil
-      messages = core.collection("\(path)/messages", Core.limits(of: retention), epoch: history?.session.epoch)
+      messages = core.collection(
+        "\(path)/messages", Core.limits(of: retention), core.binaryForms, epoch: history?.session.epoch)
     }
     history?.attach(messages, peer.owner)
     crowd?.add(self, at: slot)

@@ -5,7 +5,7 @@ internal import Web
 ///
 /// A backlog can be long: it is read and sent in pieces, at the client's pace (flow control), and the client subscribes
 /// to the channel's ring when it has caught up. So changes that are published meanwhile do not close it as a slow
-/// consumer.
+/// consumer. All of the backlog is text, whose bytes are those of the items: a binary form would be made for each client.
 extension SocketClient {
   /// The size of a piece, and the limit on queued bytes at which the next one is sent.
   private static let pieceBytes = unreadBytesMax / 2
@@ -172,7 +172,7 @@ extension SocketClient {
           .lagging, "the next changes are no longer retained: reconnect, and subscribe with the last position")
       case .done:
         subscription.finish()
-        return subscription.collection.subscribe(socket)
+        return subscription.collection.subscribe(socket, bodyKind)
       }
     }
     subscription.isWaiting = true

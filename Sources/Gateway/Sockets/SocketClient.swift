@@ -18,7 +18,9 @@ final class SocketClient: SocketOwner {
   private var connectDeadline: Timer?
   private var requestsUnderWay = 0
   /// Frames received while its answers wait unread.
-  private var pendingFrames: ArraySlice<[UInt8]> = []
+  private var pendingFrames: ArraySlice<ClientFrame> = []
+  /// The kind of frames for bodies that are no text: binary, where that was agreed on.
+  private(set) var bodyKind = MessageKind.text
   private(set) var account: ClientAccount?
   /// Whether it waits in the fair queue.
   private var waitsForTurn = false
@@ -96,18 +98,24 @@ final class SocketClient: SocketOwner {
 
   func received(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind, isLast: Bool, from socket: WebSocket) {
     if let view, let account { core.clients.markActive(view.id, account) }
-    guard kind == .text else { return close(.badFrame, "binary frames are not agreed on: send text") }
+    if kind == .binary {
+      guard bodyKind == .binary else {
+        return close(.badFrame, "binary frames are not agreed on: send text, or connect with \"binary\": true")
+      }
+      receive(ClientFrame(binary: bytes), from: socket)
+      return runFrames(of: socket)
+    }
     var rest = bytes[...]
     while !rest.isEmpty, !isClosing {
       let line = rest.prefix { $0 != UInt8(ascii: "\n") }
       rest = rest[line.endIndex...].dropFirst()
-      if !line.isEmpty { receive(Array(UnsafeRawBufferPointer(rebasing: line)), from: socket) }
+      if !line.isEmpty { receive(ClientFrame(line: Array(UnsafeRawBufferPointer(rebasing: line))), from: socket) }
     }
     runFrames(of: socket)
   }
 
-  private func receive(_ line: [UInt8], from socket: WebSocket) {
-    if pendingFrames.isEmpty, canRunFrame(from: socket) { takeTurn(line) } else { pendingFrames.append(line) }
+  private func receive(_ frame: ClientFrame, from socket: WebSocket) {
+    if pendingFrames.isEmpty, canRunFrame(from: socket) { takeTurn(frame) } else { pendingFrames.append(frame) }
   }
 
   /// Whether the client reads its answers, and has a share of this turn left.
@@ -115,14 +123,14 @@ final class SocketClient: SocketOwner {
     socket.queuedBytes <= Self.unreadBytesMax && (account.map(core.fairQueue.admits) ?? true)
   }
 
-  private func takeTurn(_ line: [UInt8]) {
-    if let account { core.fairQueue.run(account) { handleFrame(line) } } else { handleFrame(line) }
+  private func takeTurn(_ frame: ClientFrame) {
+    if let account { core.fairQueue.run(account) { handle(frame) } } else { handle(frame) }
   }
 
   /// Runs received frames, or waits for the client to read, or for its turn; meanwhile the socket is not read.
   private func runFrames(of socket: WebSocket) {
     if waitsForTurn || isClosing { return }
-    while canRunFrame(from: socket), !isClosing, let line = pendingFrames.popFirst() { takeTurn(line) }
+    while canRunFrame(from: socket), !isClosing, let frame = pendingFrames.popFirst() { takeTurn(frame) }
     let isBackpressured = socket.queuedBytes > Self.unreadBytesMax
     if isBackpressured { socket.requestWritable() } else if !pendingFrames.isEmpty { waitForTurn() }
     let reads = pendingFrames.isEmpty && !isBackpressured
@@ -135,7 +143,7 @@ final class SocketClient: SocketOwner {
     core.fairQueue.add(account) { [weak self] in
       guard let self else { return }
       waitsForTurn = false
-      if !isClosing, let line = pendingFrames.popFirst() { handleFrame(line) }
+      if !isClosing, let frame = pendingFrames.popFirst() { handle(frame) }
       if let socket { runFrames(of: socket) }
     }
   }
@@ -145,16 +153,10 @@ final class SocketClient: SocketOwner {
     resumeSubscriptions(socket)
   }
 
-  private func handleFrame(_ line: [UInt8]) {
+  private func handle(_ frame: ClientFrame) {
     var id = JSON.null
     do {
-      let json: JSON
-      do {
-        json = try JSON(parsing: line)
-      } catch {
-        throw Problem(.badRequest, "the frame is no JSON: \(error)")
-      }
-      var fields = try Fields(json)
+      var fields = try Fields(try frame.json())
       id = try self.id(&fields)
       if let connect = try fields.object("connect") {
         try fields.end()
@@ -163,15 +165,17 @@ final class SocketClient: SocketOwner {
       guard let view else {
         throw Problem.unauthorized("authenticate first: {\"id\": 1, \"connect\": {\"token\": \"…\"}}")
       }
-      if let subscribe = try fields.object("subscribe") {
+      if let request = try fields.object("request") {
+        try fields.end()
+        try self.request(request, frame.body, id, view)
+      } else if frame.body != nil {
+        throw Problem(.invalidParameter, "a binary message holds a 'request', whose body its bytes are")
+      } else if let subscribe = try fields.object("subscribe") {
         try fields.end()
         try self.subscribe(subscribe, id, view)
       } else if let unsubscribe = try fields.object("unsubscribe") {
         try fields.end()
         try say(.ok, id, self.unsubscribe(unsubscribe))
-      } else if let request = try fields.object("request") {
-        try fields.end()
-        try self.request(request, id, view)
       } else {
         try fields.end()
         throw Problem(
@@ -205,12 +209,14 @@ final class SocketClient: SocketOwner {
   private func connect(_ connect: Fields) throws(Problem) -> JSON {
     var connect = connect
     let token = try connect.text("token") ?? core.access.cookie(of: head)
+    let isBinary = try connect.bool("binary") ?? false
     try connect.end()
     guard view == nil else { throw Problem(.conflict, "this WebSocket is connected already") }
     guard let token, let view = try core.access.client(token: token, over: connection) else {
       throw .unauthorized("this token is unknown, revoked or expired: pair again")
     }
     self.view = view
+    bodyKind = isBinary ? .binary : .text
     account = core.clients.account(of: view.id)
     socket?.traffic = account?.traffic
     core.sockets.connected(view.id)
@@ -218,7 +224,7 @@ final class SocketClient: SocketOwner {
     connectDeadline = nil
     return [
       "client": .text(view.id.text), "name": .text(view.name), "role": .text(view.role.rawValue),
-      "scopes": view.scopes.json,
+      "scopes": view.scopes.json, "binary": .bool(isBinary),
       "limits": [
         "messageBytes": .number(Sockets.messageBytesMax),
         "subscriptions": .number(core.options.limits.subscriptionsPerSocket),
@@ -283,13 +289,16 @@ final class SocketClient: SocketOwner {
 
   // MARK: Requests
 
-  private func request(_ request: Fields, _ id: JSON, _ view: ClientView) throws {
+  private func request(_ request: Fields, _ bytes: [UInt8]?, _ id: JSON, _ view: ClientView) throws {
     var request = request
     let method = Method(try request.needText("method"))
     let target = try request.needText("path")
     let body = request.value("body")
     let headers = try request.dictionary("headers", max: 16) ?? [:]
     try request.end()
+    if bytes != nil, body != nil {
+      throw request.wrong("body", "must be absent in a binary message: the bytes behind the frame are the body")
+    }
     guard requestsUnderWay < core.options.limits.requestsPerSocket else {
       throw Problem.rateLimited(
         "\(core.options.limits.requestsPerSocket) requests are in progress on this WebSocket", after: 1,
@@ -298,15 +307,9 @@ final class SocketClient: SocketOwner {
     let (parsed, match, route) = try place(target, method)
     var fields = Headers()
     for (name, value) in headers { fields.append(name, value) }
-    let bytes: [UInt8]
-    if case .text(let text)? = body, case .bytes = route.body {
-      bytes = Array(text.utf8)
-    } else {
-      bytes = body?.bytes ?? []
-    }
     let call = Call(
-      method, parsed.path, match.captures, query: parsed.query, headers: fields, body: bytes, of: view,
-      over: connection)
+      method, parsed.path, match.captures, query: parsed.query, headers: fields,
+      body: bytes ?? Self.bytes(of: body, for: route), of: view, over: connection)
     try core.access.check(call, route)
     switch route.work {
     case .now(let work): say(id, try core.runIdempotently(call) { try work(core, call) })
@@ -321,6 +324,11 @@ final class SocketClient: SocketOwner {
     case .live, .socket:
       throw Problem(.unsupported, "uploads and downloads need HTTP", field: "request.path")
     }
+  }
+
+  private static func bytes(of body: JSON?, for route: Route) -> [UInt8] {
+    if case .text(let text)? = body, case .bytes = route.body { return Array(text.utf8) }
+    return body?.bytes ?? []
   }
 
   private func place(_ target: String, _ method: Method) throws(Problem) -> Place {

@@ -34,10 +34,10 @@ package final class Fanout {
     }
 
     /// Appends the beginning of a frame that has the next number and so many bytes behind it.
-    func beginFrame(_ count: Int, in bytes: inout [UInt8]) {
+    func beginFrame(_ kind: MessageKind, _ count: Int, in bytes: inout [UInt8]) {
       last += 1
       let number = String(last)
-      Opcode.text.appendHeader(head.count + number.utf8.count + count, to: &bytes)
+      Opcode(kind).appendHeader(head.count + number.utf8.count + count, to: &bytes)
       bytes += head
       bytes += number.utf8
     }
@@ -119,7 +119,7 @@ package final class Fanout {
     return Opcode.text.frame(Array(notice(count, left).utf8))
   }
 
-  var dropsOldest: Bool { if case .dropOldest = overflow { true } else { false } }
+  package var dropsOldest: Bool { if case .dropOldest = overflow { true } else { false } }
 
   package var subscriberCount: Int { subscribers.count }
   package func isSubscribed(_ socket: WebSocket) -> Bool { places[ObjectIdentifier(socket)] != nil }
@@ -135,7 +135,7 @@ package final class Fanout {
   {
     guard prepare(for: bytes.count, recipients, isLarge: false) else { return }
     if isNumbered {
-      log.append(bytes, order: MessageSequence.next(), run: run)
+      log.append(bytes, kind, order: MessageSequence.next(), run: run)
     } else {
       log.append(Opcode(kind), bytes, order: MessageSequence.next(), run: run)
     }
@@ -145,7 +145,7 @@ package final class Fanout {
   /// Publishes a large message: subscribers that have it in part share its bytes with its maker, and with each other.
   package func publish(_ payload: Pieces, _ kind: MessageKind = .binary, to recipients: Recipients? = nil) {
     guard prepare(for: payload.count, recipients, isLarge: true) else { return }
-    log.append(isNumbered ? payload : Opcode(kind).frame(payload), order: MessageSequence.next(), run: run)
+    log.append(isNumbered ? payload : Opcode(kind).frame(payload), kind, order: MessageSequence.next(), run: run)
     offer(payload.count)
   }
 
@@ -178,7 +178,7 @@ package final class Fanout {
     scheduleServing()
   }
 
-  /// The socket gets messages that are published from now on, as texts where the ring is numbered.
+  /// The socket gets messages that are published from now on.
   package func subscribe(_ socket: WebSocket, _ numbering: Numbering? = nil) {
     precondition(isNumbered == (numbering != nil), "a numbered ring needs the subscriber's numbers")
     guard places[ObjectIdentifier(socket)] == nil, socket.subscribe(to: self, numbering) else { return }

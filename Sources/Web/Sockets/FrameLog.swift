@@ -11,6 +11,7 @@ final class FrameLog {
     var order: UInt64
     /// The same for consecutive frames to the same listeners.
     var run: UInt64
+    var kind: MessageKind
   }
 
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
@@ -42,6 +43,8 @@ final class FrameLog {
 
   func order(of frame: Int) -> UInt64 { mark(frame).order }
   func run(of frame: Int) -> UInt64 { mark(frame).run }
+  /// The kind of a frame that was appended without its header.
+  func kind(of frame: Int) -> MessageKind { mark(frame).kind }
 
   func append(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer, order: UInt64, run: UInt64 = 0) {
     let count = opcode.headerByteCount(payload.count) + payload.count
@@ -52,18 +55,18 @@ final class FrameLog {
     append(count, order, run)
   }
 
-  /// Appends a frame in wire format.
-  func append(_ frame: UnsafeRawBufferPointer, order: UInt64, run: UInt64 = 0) {
+  /// Appends a frame in wire format, or the part of one that has no header yet, with its kind.
+  func append(_ frame: UnsafeRawBufferPointer, _ kind: MessageKind = .text, order: UInt64, run: UInt64 = 0) {
     makeRoom(for: frame.count)
     UnsafeMutableRawBufferPointer(rebasing: memory[(lastByte - base)...]).copyMemory(from: frame)
-    append(frame.count, order, run)
+    append(frame.count, order, run, kind)
   }
 
   /// Appends a frame whose bytes are not copied; frames before and behind it must be of other runs.
-  func append(_ large: Pieces, order: UInt64, run: UInt64) {
+  func append(_ large: Pieces, _ kind: MessageKind = .text, order: UInt64, run: UInt64) {
     largeFrames[end] = large
     largeBytes += large.count
-    append(0, order, run)
+    append(0, order, run, kind)
   }
 
   /// The frame's pieces, if it is a large one.
@@ -142,9 +145,9 @@ final class FrameLog {
     droppedMarks = 0
   }
 
-  private func append(_ count: Int, _ order: UInt64, _ run: UInt64) {
+  private func append(_ count: Int, _ order: UInt64, _ run: UInt64, _ kind: MessageKind = .text) {
     lastByte += count
-    marks.append(Mark(end: lastByte, order: order, run: run))
+    marks.append(Mark(end: lastByte, order: order, run: run, kind: kind))
   }
 
   private func mark(_ frame: Int) -> Mark { marks[frame - firstMark + droppedMarks] }

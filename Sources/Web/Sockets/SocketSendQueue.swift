@@ -286,7 +286,7 @@ final class SocketSendQueue {
       }
       if let large = log.large(frame) {
         if !bytes.isEmpty { break }
-        numbering.beginFrame(large.count, in: &bytes)
+        numbering.beginFrame(log.kind(of: frame), large.count, in: &bytes)
         begin(large.behind(bytes), isShared: true)
         frame += 1
         return
@@ -296,7 +296,7 @@ final class SocketSendQueue {
         bytes.reserveCapacity(
           min(Self.numberedBytesMax, log.byteCount(frame..<last)) + body.count + Self.numberedHeadBytes)
       }
-      numbering.beginFrame(body.count, in: &bytes)
+      numbering.beginFrame(log.kind(of: frame), body.count, in: &bytes)
       bytes += body
       meter.framesOut += 1
       frame += 1

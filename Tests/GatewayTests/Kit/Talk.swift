@@ -48,11 +48,13 @@ final class Talk: Sendable {
     }
   }
 
-  /// A WebSocket that has authenticated.
-  static func connected(_ asker: HTTPClient) async throws -> Talk {
+  /// A WebSocket that has authenticated, and agreed on binary messages or not.
+  static func connected(_ asker: HTTPClient, binary: Bool = false) async throws -> Talk {
     let talk = try await open(asker)
-    let answer = try await talk.ask(["id": 0, "connect": ["token": .text(asker.token ?? "")]])
-    try #require(answer["ok"]?["client"]?.text != nil, "\(answer.line)")
+    var connect: JSON = ["token": .text(asker.token ?? "")]
+    if binary { connect = ["token": .text(asker.token ?? ""), "binary": true] }
+    let answer = try await talk.ask(["id": 0, "connect": connect])
+    try #require(answer["ok"]?["client"]?.text != nil && answer["ok"]?["binary"] == .bool(binary), "\(answer.line)")
     return talk
   }
 
@@ -154,6 +156,31 @@ final class Talk: Sendable {
       case let frame: throw Line.Broken(what: "the WebSocket ended with \(frame)")
       }
     }
+  }
+
+  /// The next change of one of these channels as text has it, and the body if it came in a binary message.
+  func put(of numbers: [JSON?]) async throws -> (change: JSON, body: [UInt8]?) {
+    while true {
+      switch try await next() {
+      case .text(let json): if numbers.contains(json["n"]) { return (json, nil) }
+      case .binary(let payload):
+        let end = try #require(payload.firstIndex(of: UInt8(ascii: "\n")))
+        let body = Array(payload[(end + 1)...])
+        let change = try read(Self.text(of: try JSON(parsing: Array(payload[..<end])), body).bytes)
+        if numbers.contains(change["n"]) { return (change, body) }
+      case let frame: throw Line.Broken(what: "the WebSocket ended with \(frame)")
+      }
+    }
+  }
+
+  /// The text frame for which a binary message stands.
+  private static func text(of frame: JSON, _ body: [UInt8]) throws -> JSON {
+    var item = try #require(frame["put"]?.members)
+    #expect(!item.contains { $0.name == "body" || $0.name == "encoding" })
+    let place = try #require(item.firstIndex { $0.name == "contentType" }) + 1
+    item.insert(
+      contentsOf: [.init("body", .text(Base64.text(body))), .init("encoding", "base64")], at: place)
+    return .object((frame.members ?? []).map { $0.name == "put" ? .init("put", .object(item)) : $0 })
   }
 
   /// How it ends.
