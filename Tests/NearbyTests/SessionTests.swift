@@ -131,7 +131,7 @@ struct SessionTests {
     #expect(first.recipients.map(\.name) == ["Bob"])
     async let left: Void = bob.session.leave()
     var open: Set<Receipt.ID> = [first.id]
-    while let receipt = try? ada.session.trySend(withReceipt: [2]), open.count < 10_000 { open.insert(receipt.id) }
+    while open.count < 10_000, let receipt = try? ada.session.trySend(withReceipt: [2]) { open.insert(receipt.id) }
     await left
     while !open.isEmpty {
       let id = try await ada.next { event -> Receipt.ID? in
