@@ -7,24 +7,32 @@ const [beat, rate, sound, bound] = ['beat', 'rate', 'sound', 'bound'].map(find)
 let audio = null
 let timer = null
 let last = null
+/** How far the wall clocks of two devices may be apart, in milliseconds. */
+const clockErrorMax = 60_000
+/** When somebody has set the rate; 0: nobody yet. The latest holds. */
+let setAt = 0
+let clock = null
 
 const session = await enter('metronome')
-const clock = await session.clock()
-session.on('message', (message) => set(parse(message.text)?.rate))
-const tell = (to) => session.send({ rate: rate.valueAsNumber }, to ? { to } : {}).catch(() => {})
-follow(session, { come: (member) => member.peer > session.peer && tell(member) })
+session.on('message', (message) => set(parse(message.text)))
+const tell = (to) => session.send({ rate: rate.valueAsNumber, setAt }, to ? { to } : {}).catch(() => {})
+follow(session, { come: (member) => setAt && tell(member) })
+clock = await session.clock()
 
 /** The time of a beat in milliseconds. */
 const interval = () => 60_000 / (rate.checkValidity() ? rate.valueAsNumber : 90)
 
-function set(beats) {
-  if (!Number.isSafeInteger(beats) || beats < 20 || beats > 300) return
-  rate.value = beats
+function set(said) {
+  if (!Number.isSafeInteger(said?.rate) || said.rate < 20 || said.rate > 300 || !(said.setAt > setAt)
+    || said.setAt > Date.now() + clockErrorMax) return
+  rate.value = said.rate
+  setAt = said.setAt
   plan()
 }
 
 rate.onchange = () => {
   if (!rate.checkValidity()) return rate.reportValidity()
+  setAt = Date.now()
   tell()
   plan()
 }
@@ -35,6 +43,7 @@ sound.onclick = () => {
 }
 
 function plan() {
+  if (!clock) return
   clearTimeout(timer)
   let next = Math.floor(clock.time / interval()) + 1
   // A timer may end a little early.
