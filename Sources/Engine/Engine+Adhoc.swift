@@ -7,7 +7,8 @@ public import Wire
 /// a decline (`Refusals`).
 ///
 /// Peers of one host do not invite each other in pairs: a newcomer is invited by one of each group that is there, and the
-/// group connects it with the rest (`gather`).
+/// group connects it with the rest (`gather`). Nor do the peers of two hosts: one of a group invites, and the others wait
+/// until that has had its time (`isLeftToOthers`).
 extension Engine {
   public func startAdhoc(_ endpoint: EndpointID, _ type: ServiceType, info: DiscoveryInfo, at now: Instant)
     throws(EngineError)
@@ -56,8 +57,20 @@ extension Engine {
   }
 
   private func invite(_ peer: PeerID, after patience: Duration, by local: LocalEndpoint) {
-    local.adhoc?.invitations[peer] = now + patience
+    local.adhoc?.invitations[peer] = Adhoc.Turn(due: now + patience)
     timers.set(.adhoc(local.id), now + patience)
+  }
+
+  /// How often a peer is left to others of the group, before each of them invites it after all.
+  private static let postponementsMax = 2
+
+  /// Whether the peer will probably be a fellow soon without an invitation by this endpoint: others of its group are
+  /// connected with its host, which invites its own peers, or have invited a peer of it; or the endpoint is new here, and
+  /// is about to be in a group itself.
+  private func isLeftToOthers(_ peer: PeerID, _ type: ServiceType, by local: LocalEndpoint) -> Bool {
+    guard let host = hostAdvertising(of: peer, type), !host.isSelf else { return false }
+    return local.adhoc?.gathersAt != nil || local.group.presences[host.id] != nil
+      || host.asked.contains { $0.local !== local && $0.local.group === local.group }
   }
 
   /// The peer is no fellow any more, and is invited again as long as it is nearby.
@@ -202,7 +215,7 @@ extension Engine {
     }
     guard let adhoc = local.adhoc else { return }
     for peer in adhoc.invitations.keys {
-      guard let due = adhoc.invitations[peer] else { continue }
+      guard let turn = adhoc.invitations[peer] else { continue }
       let instance = Discovery.ServiceInstance(type: adhoc.type, peer: peer)
       // A fellow comes back to the list when it is lost, so that a crowd that has formed has nothing to do.
       let isNeeded = !isFellow(peer, of: local) || sabotage.contains(.mutualInvitationFault)
@@ -210,14 +223,18 @@ extension Engine {
         local.adhoc?.invitations[peer] = nil
         continue
       }
-      if due > now {
-        next = min(next, due)
+      if turn.due > now {
+        next = min(next, turn.due)
         continue
       }
       // A later retry: a pair that was refused or lost may be free again.
       let again = now + settings.adhocPatience * 2
-      local.adhoc?.invitations[peer] = again
       next = min(next, again)
+      if turn.postponements < Self.postponementsMax, isLeftToOthers(peer, adhoc.type, by: local) {
+        local.adhoc?.invitations[peer] = Adhoc.Turn(due: again, postponements: turn.postponements + 1)
+        continue
+      }
+      local.adhoc?.invitations[peer] = Adhoc.Turn(due: again, postponements: Self.postponementsMax)
       invite(peer, in: adhoc.type, by: local)
     }
     if next < .distantFuture { timers.set(.adhoc(local.id), next) }

@@ -78,8 +78,15 @@ final class LocalEndpoint {
 /// The state of ad hoc mode: an endpoint that connects with every peer of a service type.
 struct Adhoc {
   var type: ServiceType
-  /// When each peer that is no fellow is to be invited (again); in order of discovery.
-  var invitations = OrderedDictionary<PeerID, Instant>()
+  /// When a peer that is no fellow is to be invited (again).
+  struct Turn {
+    var due: Instant
+    /// How many times it was left to others of the group.
+    var postponements = 0
+  }
+
+  /// In order of discovery.
+  var invitations = OrderedDictionary<PeerID, Turn>()
   /// When it looks again for local endpoints that it is not connected with.
   var gathersAt: Instant?
   /// Invitations of others that wait for the accepted one, which usually makes them needless.
