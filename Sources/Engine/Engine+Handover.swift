@@ -71,7 +71,9 @@ extension Engine {
       close(next, .duplicate)
     }
     if link === bond.link { return attach(link, to: bond) }
-    if bond.isOpen, link.features.contains(.standby), !sabotage.contains(.breaksBeforeMaking) {
+    // One that was promoted and may still be answered is not given up for one that may be refused.
+    let isAwaited = bond.suspendsAt != nil && bond.link.map { $0.medium != link.medium } ?? false
+    if bond.isOpen || isAwaited, link.features.contains(.standby), !sabotage.contains(.breaksBeforeMaking) {
       return makeNext(link, of: bond)
     }
     // The old link is closed once the other is in use: a host that sees it end first would consider the bond cut.
