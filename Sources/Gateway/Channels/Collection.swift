@@ -29,6 +29,8 @@ class Collection {
     /// Limits past which the oldest items are removed, and their removal is published.
     var itemsMax = Int.max
     var itemsBytesMax = Int.max
+    /// Whether many changes one soon after the other go to WebSockets some together.
+    var isPaced = false
     /// Whether a WebSocket that is further behind drops the oldest changes, or is closed.
     var drops = false
 
@@ -37,7 +39,7 @@ class Collection {
       changesMax: 256, changesBytesMax: 1 << 20, ringBytesMax: 2 << 20, itemsMax: 0, itemsBytesMax: 0, drops: true)
 
     /// The limits for members of a crowd: a newcomer finds many, and reads them again where it comes back soon.
-    static let crowd = Limits(ownChangesMax: 128)
+    static let crowd = Limits(ownChangesMax: 128, isPaced: true)
   }
 
   let path: String

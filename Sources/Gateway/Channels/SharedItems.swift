@@ -150,11 +150,8 @@ final class SharedItems {
   private var followed = NumberSet()
   private var catchUpCount = 0
 
-  /// Whether many changes one soon after the other go to WebSockets some together.
-  private let isPaced: Bool
-
-  init(epoch: String, _ limits: Collection.Limits, _ binaryForms: BinaryForms? = nil, isPaced: Bool = false) {
-    (self.epoch, self.limits, self.binaryForms, self.isPaced) = (epoch, limits, binaryForms, isPaced)
+  init(epoch: String, _ limits: Collection.Limits, _ binaryForms: BinaryForms? = nil) {
+    (self.epoch, self.limits, self.binaryForms) = (epoch, limits, binaryForms)
   }
 
   var isEmpty: Bool { freeSlots.count == lists.count }
@@ -190,7 +187,7 @@ final class SharedItems {
 
   /// The ring of changes of several lists for WebSockets of this kind.
   func ring(_ kind: MessageKind) -> Fanout {
-    rings.ring(kind, Fanout(bytesMax: limits.ringBytesMax, isNumbered: true, isPaced: isPaced))
+    rings.ring(kind, Fanout(bytesMax: limits.ringBytesMax, isNumbered: true, isPaced: limits.isPaced))
   }
 
   /// A ring of one list.

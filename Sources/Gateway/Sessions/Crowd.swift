@@ -14,7 +14,7 @@ final class Crowd {
 
   init(_ type: String, epoch: String, _ binaryForms: BinaryForms) {
     (self.type, self.epoch, self.binaryForms) = (type, epoch, binaryForms)
-    members = SharedItems(epoch: epoch, .crowd, isPaced: true)
+    members = SharedItems(epoch: epoch, .crowd)
   }
 
   func messages(_ limits: Collection.Limits) -> SharedItems {

@@ -75,12 +75,14 @@ final class SessionModel {
   let members: Collection
   let messages: Collection
   /// Unreliable messages, which are not kept.
-  private(set) lazy var datagrams = core.datagramCollection("\(path)/datagrams")
-  private(set) lazy var streams = core.collection("\(path)/streams")
-  private(set) lazy var resources = core.collection("\(path)/resources")
-  private(set) lazy var certificates = core.collection("\(path)/certificates")
-  private(set) lazy var connections = core.collection("\(path)/connections")
-  private(set) lazy var comparisons = core.collection("\(path)/comparisons")
+  private(set) lazy var datagrams = using(core.datagramCollection("\(path)/datagrams"))
+  private(set) lazy var streams = using(core.collection("\(path)/streams"))
+  private(set) lazy var resources = using(core.collection("\(path)/resources"))
+  private(set) lazy var certificates = using(core.collection("\(path)/certificates"))
+  private(set) lazy var connections = using(core.collection("\(path)/connections"))
+  private(set) lazy var comparisons = using(core.collection("\(path)/comparisons"))
+  /// Those of them that anybody has used: most sessions have messages alone.
+  private var used: [Collection] = []
   private unowned let core: Core
   /// The row of a session that is restored after a restart.
   var stored: StoredSession?
@@ -133,10 +135,11 @@ final class SessionModel {
   var id: String { session.id.text }
   var path: String { "/v1/sessions/\(id)" }
   var owner: Owner { peer.owner }
-  /// Those that anybody has used: most sessions have messages alone.
-  var collections: [Collection] {
-    let others = ["datagrams", "streams", "resources", "certificates", "connections", "comparisons"]
-    return [members, messages] + others.compactMap { core.collection(at: "\(path)/\($0)") }
+  var collections: [Collection] { [members, messages] + used }
+
+  private func using(_ collection: Collection) -> Collection {
+    used.append(collection)
+    return collection
   }
   /// Its members, present or gone, as it sees them now.
   var knownMembers: [MemberModel] { members.all.compactMap(\.member) }
