@@ -230,7 +230,7 @@ final class LabHost {
     } else {
       try await boot()
     }
-    try await run("find", Self.home, Self.shared, "-mindepth", "1", "-delete")
+    try await run("find", Self.home, "-mindepth", "1", "-delete")
     programs = []
   }
 

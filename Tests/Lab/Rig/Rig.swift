@@ -115,6 +115,8 @@ final class Rig {
       for host in allHosts { group.addTask { try await host.tidy() } }
       try await group.waitForAll()
     }
+    // No program is left that writes there; two who delete one tree at a time would fail.
+    try await run(["find", "\(Self.disks)/shared", "-mindepth", "1", "-delete"])
     for network in networks.dropFirst() { try await configure(["link del \(network.name)"]) }
     networks.removeSubrange(1...)
   }
