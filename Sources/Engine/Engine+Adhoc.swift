@@ -180,7 +180,7 @@ extension Engine {
 
   private func acceptNext(_ local: LocalEndpoint) {
     local.adhoc?.restsSince = nil
-    while local.adhoc?.accepted == nil, let id = local.adhoc?.waiting.first {
+    while local.adhoc?.accepted == nil, local.adhoc?.restsSince == nil, let id = local.adhoc?.waiting.first {
       local.adhoc?.waiting.removeFirst()
       guard let invitation = incoming[id], case .asked = invitation.state else { continue }
       if isFellow(invitation.inviter, of: local) {

@@ -116,6 +116,21 @@ import Wire
     network.expectAllConnected([a, b])
   }
 
+  @Test("P-SES-7 Invitations that wait are declined one after another by a session that is locked")
+  func waitingForLocked() throws {
+    let asked = try network.silentPeer("a")
+    try asked.advertise()
+    let inviters = try ["b", "c", "d"].map { try network.silentPeer($0) }
+    for inviter in inviters { try inviter.browse() }
+    network.run(.seconds(1))
+    for inviter in inviters { try inviter.invite(asked) }
+    network.run(.seconds(1))
+    asked.engine.lock(asked.endpoint, true, at: network.now)
+    try asked.startAdhoc()
+    network.run(.seconds(2))
+    for inviter in inviters { #expect(inviter.take().contains("invitation ended: locked")) }
+  }
+
   @Test(
     "P-SES-7 Eight peers that start together: 28 pairs, each connected once and none told otherwise",
     arguments: [0, 40])
