@@ -37,7 +37,8 @@ extension Engine {
   }
 
   func handleClockTimer(_ group: Group) {
-    guard var clock = group.clock, !clock.isIdle(at: now) else { return }
+    guard var clock = group.clock else { return }
+    guard !clock.isIdle(at: now) else { return group.clock = clock.resting }
     choosePartner(for: &clock, of: group)
     if let partner = clock.partner { requestClock(&clock, of: group, from: partner) }
     if clock.quick > 0 { clock.quick -= 1 }

@@ -113,6 +113,14 @@ struct GroupClock {
     isFollowing = false
   }
 
+  /// The clock once nobody reads it: it follows no host, which may begin anew without this one hearing of it.
+  var resting: GroupClock {
+    var clock = self
+    clock.lead()
+    clock.partner = nil
+    return clock
+  }
+
   private mutating func set(_ new: Instant, tolerance: Duration) -> Duration {
     let change = origin - new
     origin = new
