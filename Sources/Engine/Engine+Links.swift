@@ -173,6 +173,9 @@ extension Engine {
       if bond.link == nil { lostWay(host.id) }
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }
+    if reason == .lost, link.profile.redialPause > .zero, hostID > host.id {
+      host.dialsAgain = max(host.dialsAgain ?? now, now + link.profile.redialPause)
+    }
     // Reconnection goes on if a peer waits here for a peer whose host waits for nobody.
     if reason != .conflict, reason != .idle || !host.asked.isEmpty { ensureLink(host) }
     forgetAwayIfCut(from: host)

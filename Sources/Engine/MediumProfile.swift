@@ -29,6 +29,8 @@ public struct MediumProfile: Hashable, Sendable {
   public var isProbed: Bool
   /// The bytes of a stream in one piece: a message waits for the rest of one.
   public var chunkBytesMax: Int
+  /// How long the higher of two hosts leaves it to the lower one to dial after a link was lost.
+  public var redialPause: Duration = .zero
   /// Whether its links go over circuits through relays, and not to the host itself.
   public var isRelayed = false
 
@@ -58,10 +60,14 @@ public struct MediumProfile: Hashable, Sendable {
     silenceMax: .seconds(3), suspensionMax: .milliseconds(4_900), isProbed: true, chunkBytesMax: 16 << 10)
 
   /// A slow radio whose every packet costs air time: small pieces, so that a message waits for some 20 ms of a stream,
-  /// and three times the patience.
-  public static let bluetooth = MediumProfile(
-    name: "bluetooth", addressPrefix: Array("rfcomm:".utf8), rank: 30, heartbeatInterval: .seconds(3),
-    silenceMax: .seconds(9), suspensionMax: .milliseconds(10_900), isProbed: false, chunkBytesMax: 4 << 10)
+  /// and three times the patience. Two devices that page each other at the same moment may both fail, for 20 s.
+  public static let bluetooth: MediumProfile = {
+    var profile = MediumProfile(
+      name: "bluetooth", addressPrefix: Array("rfcomm:".utf8), rank: 30, heartbeatInterval: .seconds(3),
+      silenceMax: .seconds(9), suspensionMax: .milliseconds(10_900), isProbed: false, chunkBytesMax: 4 << 10)
+    profile.redialPause = .seconds(2)
+    return profile
+  }()
 
   /// Circuits through relays: behind all direct media, and more patient than the links that they go over, so that the
   /// loss of one of these is noticed first.
