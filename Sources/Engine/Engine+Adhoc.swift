@@ -7,7 +7,9 @@ public import Wire
 /// a decline (`Refusals`).
 ///
 /// Peers of one host do not invite each other in pairs: a newcomer is invited by one of each group that is there, and the
-/// group connects it with the rest (`gather`).
+/// group connects it with the rest (`gather`). Peers of other hosts are invited by a few of each group in turns, host by
+/// host (`takeTurn`): the first that accepts is introduced to all. So thousands of peers on each host come together by a
+/// few invitations.
 extension Engine {
   public func startAdhoc(_ endpoint: EndpointID, _ type: ServiceType, info: DiscoveryInfo, at now: Instant)
     throws(EngineError)
@@ -24,7 +26,9 @@ extension Engine {
     advertise(local.peer, type, info)
     browse(for: type)
     answerWaiting(for: local)
-    discovery.invitable.forEach { instance, _ in if instance.type == type { adhocFound(instance.peer, by: local) } }
+    discovery.invitable[type]?.forEach { host, found in
+      setTurn(in: .init(type: type, host: host), of: local.group, at: now + patience(of: local, with: found))
+    }
     gather(local)
   }
 
@@ -46,13 +50,31 @@ extension Engine {
   }
 
   func adhocFound(_ instance: Discovery.ServiceInstance) {
-    if isGathered(instance) { return }
-    for local in adhocLocals[instance.type]?.values ?? [] { adhocFound(instance.peer, by: local) }
+    guard let host = discovery.visible[instance]?.host, !isGathered(instance) else { return }
+    let place = Discovery.Place(type: instance.type, host: host)
+    if adhocNews.last != place { adhocNews.append(place) }
   }
 
-  private func adhocFound(_ peer: PeerID, by local: LocalEndpoint) {
-    guard peer != local.peer.id else { return }
-    invite(peer, after: local.peer.id < peer ? .zero : settings.adhocPatience, by: local)
+  /// Gives each group a turn with the peers that were found.
+  func takeAdhocNews() {
+    guard !adhocNews.isEmpty else { return }
+    for place in adhocNews {
+      guard let found = discovery.invitable(in: place), let locals = adhocLocals[place.type] else { continue }
+      var hurried: Group?
+      locals.forEach { _, local in
+        guard local.group !== hurried else { return }
+        // The host's own group brings in a newcomer of its own.
+        let isKnown = local.group.presences.contains(place.host)
+        let patience = isKnown ? settings.adhocPatience : patience(of: local, with: found)
+        if patience == .zero { hurried = local.group }
+        setTurn(in: place, of: local.group, at: now + patience)
+      }
+    }
+    adhocNews.removeAll(keepingCapacity: true)
+  }
+
+  private func patience(of local: LocalEndpoint, with found: Discovery.Invitable) -> Duration {
+    local.peer.id < found.highest ? .zero : settings.adhocPatience
   }
 
   private func invite(_ peer: PeerID, after patience: Duration, by local: LocalEndpoint) {
@@ -60,10 +82,32 @@ extension Engine {
     timers.set(.adhoc(local.id), now + patience)
   }
 
-  /// The peer is no fellow any more, and is invited again as long as it is nearby.
-  func adhocLost(_ peer: PeerID, by local: LocalEndpoint) {
-    guard let type = local.adhoc?.type, discovery.visible[.init(type: type, peer: peer)] != nil else { return }
-    invite(peer, after: settings.adhocPatience, by: local)
+  /// The members are no fellows any more, and are invited again as long as they are nearby.
+  func adhocLost(_ members: [RemoteMember], _ slots: SlotSet, of group: Group) {
+    var types: [ServiceType] = []
+    slots.forEach { if let type = group.local(at: $0)?.adhoc?.type, !types.contains(type) { types.append(type) } }
+    for type in types {
+      for member in members {
+        let instance = Discovery.ServiceInstance(type: type, peer: member.peer)
+        guard let host = discovery.visible[instance]?.host else { continue }
+        guard isGathered(instance) else {
+          setTurn(in: .init(type: type, host: host), of: group, at: now + settings.adhocPatience)
+          continue
+        }
+        slots.forEach { slot in
+          guard let local = group.local(at: slot), local.adhoc?.type == type, member.own !== local else { return }
+          invite(member.peer, after: settings.adhocPatience, by: local)
+        }
+      }
+    }
+  }
+
+  /// Has a peer invited once more after a while.
+  private func again(_ peer: PeerID, _ type: ServiceType, by local: LocalEndpoint) {
+    let instance = Discovery.ServiceInstance(type: type, peer: peer)
+    guard let host = discovery.visible[instance]?.host else { return }
+    if isGathered(instance) { return invite(peer, after: settings.adhocPatience, by: local) }
+    setTurn(in: .init(type: type, host: host), of: local.group, at: now + settings.adhocPatience)
   }
 
   /// Whether the peer will be invited again automatically: yes, unless a retry makes no sense.
@@ -75,7 +119,7 @@ extension Engine {
     default: break
     }
     if local.refusals.stand(for: invitation.to), !sabotage.contains(.asksAgain) { return false }
-    invite(invitation.to, after: settings.adhocPatience, by: local)
+    again(invitation.to, type, by: local)
     return true
   }
 
@@ -87,8 +131,7 @@ extension Engine {
   }
 
   func reviewInvitable(_ instance: Discovery.ServiceInstance) {
-    let isInvitable = discovery.visible.contains(instance) && !isGathered(instance)
-    discovery.invitable[instance] = isInvitable ? true : nil
+    discovery.setInvitable(instance, at: isGathered(instance) ? nil : discovery.visible[instance]?.host)
   }
 
   /// Has a local endpoint in ad hoc mode invited by others: by one of another group, and by all of its own group that it
@@ -97,6 +140,7 @@ extension Engine {
     guard let type = local.adhoc?.type, let all = adhocLocals[type] else { return }
     let fellows = local.group.members[local.id]?.cohort.relations.fellows ?? SlotSet()
     var isLeft = false
+    var isAwaited = false
     var isInvited = false
     var full: Set<Int> = []
     all.forEach { _, other in
@@ -105,6 +149,7 @@ extension Engine {
       if isNear ? fellows.contains(other.slot) : isInvited || full.contains(other.group.serial) { return }
       isLeft = true
       guard mayMeet(local, other) else { return }
+      isAwaited = true
       switch local.adhoc?.failures[other.peer.id] ?? other.adhoc?.failures[local.peer.id] {
       case nil: isInvited = isInvited || !isNear
       case .full: full.insert(other.group.serial)
@@ -117,6 +162,9 @@ extension Engine {
     }
     local.adhoc?.gathersAt = isLeft ? now + settings.adhocPatience * 2 : nil
     if isLeft { timers.set(.adhoc(local.id), now + settings.adhocPatience * 2) }
+    let wasAwaited = local.adhoc?.joinsUntil != nil
+    local.adhoc?.joinsUntil = isAwaited ? local.adhoc?.joinsUntil ?? now + settings.adhocPatience * 4 : nil
+    if wasAwaited, !isAwaited, local.group.localCount == 1 { hurryTurns(of: local.group) }
   }
 
   private func mayMeet(_ local: LocalEndpoint, _ other: LocalEndpoint) -> Bool {
@@ -218,19 +266,85 @@ extension Engine {
       let again = now + settings.adhocPatience * 2
       local.adhoc?.invitations[peer] = again
       next = min(next, again)
-      invite(peer, in: adhoc.type, by: local)
+      invite(peer, in: local)
     }
     if next < .distantFuture { timers.set(.adhoc(local.id), next) }
   }
 
-  private func invite(_ peer: PeerID, in type: ServiceType, by local: LocalEndpoint) {
-    guard !local.refusals.forbid(peer, at: now) || sabotage.contains(.asksAgain),
+  // MARK: Turns
+
+  /// So many endpoints of a group invite a peer at a time.
+  private static let invitersMax = 4
+  /// So many peers of a host are invited at a time.
+  private static let inviteesMax = 16
+
+  func setTurn(in place: Discovery.Place, of group: Group, at due: Instant) {
+    let known = group.turns[place]?.due ?? .distantFuture
+    group.turns[place, default: AdhocTurn(due: due)].due = min(due, known)
+    timers.set(.turns(group.serial), due)
+  }
+
+  private func hurryTurns(of group: Group) { for place in group.turns.keys { setTurn(in: place, of: group, at: now) } }
+
+  /// Endpoints have come to the group: their pairs with those nearby are looked after from now on.
+  func adhocMoved(to group: Group) {
+    adhocLocals.forEach { type, _ in
+      discovery.invitable[type]?.forEach { host, _ in
+        setTurn(in: .init(type: type, host: host), of: group, at: now + settings.adhocPatience)
+      }
+    }
+  }
+
+  func handleTurns(of group: Group) {
+    var next = Instant.distantFuture
+    for place in group.turns.keys {
+      if let due = group.turns[place]?.due, due <= now { takeTurn(in: place, of: group) }
+      if let due = group.turns[place]?.due { next = min(next, due) }
+    }
+    if next < .distantFuture { timers.set(.turns(group.serial), next) }
+  }
+
+  /// Invites peers of a host that somebody of the group is not connected with: those first that were not invited since
+  /// all had their turn, and of these the ones found last.
+  private func takeTurn(in place: Discovery.Place, of group: Group) {
+    guard var turn = group.turns.removeValue(forKey: place), let found = discovery.invitable(in: place) else { return }
+    let all = group.allLocals.filter { $0.adhoc?.type == place.type }
+    let locals = all.filter { ($0.adhoc?.joinsUntil ?? now) <= now }
+    guard !locals.isEmpty else {
+      if let due = all.compactMap({ $0.adhoc?.joinsUntil }).min() { setTurn(in: place, of: group, at: due) }
+      return
+    }
+    var slots = SlotSet()
+    for local in locals { slots.insert(local.slot) }
+    let isFaulty = sabotage.contains(.mutualInvitationFault)
+    let left = found.peers.keys.filter { isFaulty || !slots.subtracting(group.fellows(of: $0)).isEmpty }
+    guard !left.isEmpty else { return }
+    if !left.contains(where: { !turn.tried.contains($0) }) { turn.tried.removeAll() }
+    for peer in left.reversed().filter({ !turn.tried.contains($0) }).prefix(Self.inviteesMax) {
+      turn.tried[peer] = true
+      let inviters = locals.filter { $0.peer.id != peer && (isFaulty || !isFellow(peer, of: $0)) }
+      var count = 0
+      for place in inviters.indices where count < Self.invitersMax {
+        let local = inviters[(turn.round * Self.invitersMax + place) % inviters.count]
+        if invite(peer, in: local) { count += 1 }
+      }
+    }
+    turn.round += 1
+    // A later retry: a pair that was refused or lost may be free again.
+    turn.due = min(now + settings.adhocPatience * 2, group.turns[place]?.due ?? .distantFuture)
+    group.turns[place] = turn
+  }
+
+  @discardableResult
+  private func invite(_ peer: PeerID, in local: LocalEndpoint) -> Bool {
+    guard let type = local.adhoc?.type, !local.refusals.forbid(peer, at: now) || sabotage.contains(.asksAgain),
       !local.isLocked, !local.blocked.contains(peer), !local.banned.contains(peer),
       !local.group.members(of: peer).contains(where: { $0.isRefused(by: local.slot) }),
-      let host = hostAdvertising(of: peer, type),
+      let host = hostAdvertising(of: peer, type), host.asked.count < Self.heldMax,
       !host.asked.contains(where: { $0.local === local && $0.to == peer })
-    else { return }
+    else { return false }
     invite(peer, at: host, by: .service(type, isAdhoc: true), to: local, timeout: Self.adhocTimeout)
+    return true
   }
 
   /// A person may be asked, who needs as long as for any other invitation.

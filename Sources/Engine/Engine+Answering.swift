@@ -93,7 +93,7 @@ extension Engine {
   }
 
   /// More pending invitations than this from one host are a flood.
-  private static let heldMax = 64
+  static let heldMax = 64
 
   func crosses(_ theirs: IncomingInvitation, _ ours: OutgoingInvitation) -> Bool {
     guard case .asked = theirs.state, theirs.inviter == ours.to, theirs.peer === ours.local.peer,

@@ -101,6 +101,7 @@ extension Engine {
   func browse(_ peer: LocalPeer, _ type: ServiceType) {
     guard !peer.browsed.contains(type) else { return }
     peer.browsed[type] = true
+    discovery.browsing[type, default: OrderedDictionary()][peer.id] = peer
     browse(for: type)
     discovery.visible.forEach { instance, seen in
       if instance.type == type, instance.peer != peer.id {
@@ -114,6 +115,8 @@ extension Engine {
   func stopBrowsing(_ peer: LocalPeer, _ type: ServiceType) {
     guard peer.browsed.contains(type) else { return }
     peer.browsed[type] = nil
+    discovery.browsing[type]?[peer.id] = nil
+    if discovery.browsing[type]?.isEmpty == true { discovery.browsing[type] = nil }
     stopBrowsing(for: type)
   }
 
@@ -139,8 +142,7 @@ extension Engine {
   }
 
   private func browsers(of instance: Discovery.ServiceInstance) -> [LocalPeer] {
-    guard discovery.browsers[instance.type] != nil else { return [] }
-    return peers.values.filter { $0.id != instance.peer && $0.browsed.contains(instance.type) }
+    discovery.browsing[instance.type]?.values { $0.id != instance.peer } ?? []
   }
 
   // MARK: Sightings
@@ -227,6 +229,7 @@ extension Engine {
       }
       adhocFound(instance)
     case (let old?, let seen?):
+      if old.host != seen.host { adhocFound(instance) }
       guard old.name != seen.name || old.info != seen.info || old.awaySince != seen.awaySince else { return }
       for browser in browsers(of: instance) {
         emit(

@@ -410,6 +410,9 @@ extension Engine {
     let moved = other.members
     for local in newcomers { group.place(local, at: offset + local.slot) }
     other.departed.forEach { endpoint, incarnation in group.noteDeparture(of: endpoint, incarnation) }
+    for place in other.turns.keys { if let turn = other.turns[place] { setTurn(in: place, of: group, at: turn.due) } }
+    adhocMoved(to: group)
+    timers.cancel(.turns(other.serial))
     mergeClocks(group, other)
     reviewClock(of: group)
     group.overflowed.merge(other.overflowed) { mine, _ in mine }

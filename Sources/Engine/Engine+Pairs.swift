@@ -77,10 +77,7 @@ extension Engine {
     cohort.relations.connecting.subtract(news)
     cohort.relations.connected.subtract(news)
     emitState(cohort, news, .notConnected(reason))
-    news.forEach { slot in
-      guard let local = cohort.presence.group.local(at: slot), local.adhoc != nil else { return }
-      for member in cohort.members where member.own !== local { adhocLost(member.peer, by: local) }
-    }
+    adhocLost(cohort.members, news, of: cohort.presence.group)
   }
 
   // MARK: Joining

@@ -118,11 +118,13 @@ extension Engine {
     alone.add(local)
     leaveClock(of: group, local)
     endpointsByIndex[local.index] = local
+    adhocMoved(to: alone)
   }
 
   func dissolve(_ group: Group) {
     for member in group.members.values { depart(member, .left, readThrough: nil) }
     groups[group.serial] = nil
+    timers.cancel(.turns(group.serial))
     group.empty()
     dirty.touch(group: group.serial)
   }

@@ -33,6 +33,8 @@ public final class Engine {
   var endpoints = OrderedDictionary<EndpointID, LocalEndpoint>()
   /// The endpoints in ad hoc mode, by its type.
   var adhocLocals = OrderedDictionary<ServiceType, OrderedDictionary<EndpointID, LocalEndpoint>>()
+  /// The places where peers were found in the present mutation, for these.
+  var adhocNews: [Discovery.Place] = []
   var endpointsByIndex = OrderedDictionary<UInt32, LocalEndpoint>()
   var groups = OrderedDictionary<Int, Group>()
   let discovery = Discovery()
@@ -158,6 +160,7 @@ public final class Engine {
   /// Ends a mutation: delivers frames between local peers, and emits the sends and the store batch.
   func finishMutation() {
     if relayMedium != nil { reviewRelaySearch() }
+    takeAdhocNews()
     pumpLoopback()
     mergeAlikeCohorts()
     flushStore()
@@ -204,6 +207,7 @@ public final class Engine {
     case .group(let serial): if let group = groups[serial] { handleGroupTimer(group) }
     case .clock(let serial): if let group = groups[serial] { handleClockTimer(group) }
     case .adhoc(let id): if let endpoint = endpoints[id] { handleAdhocTimer(endpoint) }
+    case .turns(let serial): if let group = groups[serial] { handleTurns(of: group) }
     case .resource(let id): handleResourceTimer(id)
     case .circuits: handleCircuitTimer()
     case .restoring: break

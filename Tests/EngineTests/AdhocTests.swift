@@ -194,6 +194,41 @@ import Wire
     #expect(first.engine.outgoing.count == 39)
   }
 
+  @Test("P-SES-7 Peers of several hosts come together by a few invitations, not by one for each pair")
+  func crowds() throws {
+    let firsts = try (0..<3).map { try network.silentPeer("h\($0)p0") }
+    var peers = firsts
+    for number in 1..<60 {
+      for (place, first) in firsts.enumerated() {
+        peers.append(try network.silentPeer("h\(place)p\(number)", on: first.host))
+      }
+    }
+    for peer in peers {
+      try peer.startAdhoc()
+      network.run(.milliseconds(5))
+    }
+    network.run(.seconds(20))
+    #expect(peers.allSatisfy { $0.engine.connectedMembers(of: $0.endpoint).count == 179 })
+    // One for each newcomer by its own host, and some between hosts, of which each pair of peers would be 10,800.
+    #expect(firsts.reduce(0) { $0 + $1.engine.outgoing.count } < 3 * 60 + 200)
+    #expect(firsts.allSatisfy { $0.engine.endpoints[$0.endpoint]?.group.turns.isEmpty ?? false })
+  }
+
+  @Test("P-SES-7 A peer that most of a group have blocked is invited by the one that has not")
+  func rotation() throws {
+    // Only the last of many may invite the peer of the other host.
+    let first = try network.silentPeer("p0")
+    let peers = try [first] + (1..<20).map { try network.silentPeer("p\($0)", on: first.host) }
+    let other = try network.silentPeer("q")
+    for peer in peers.dropLast() { peer.engine.block(other.peer, from: peer.endpoint, true, at: network.now) }
+    for peer in peers + [other] {
+      try peer.startAdhoc()
+      network.run(.milliseconds(5))
+    }
+    network.run(.seconds(10))
+    #expect(other.engine.connectedMembers(of: other.endpoint).count == 1)
+  }
+
   @Test("P-SES-7 Sessions of one host that are apart by a lock come together once it is lifted")
   func unlocked() throws {
     let first = try network.silentPeer("p0")
@@ -211,7 +246,7 @@ import Wire
   func idle() throws {
     let peers = try ["a", "b", "c", "d"].map { try network.silentPeer($0) }
     for peer in peers { try peer.startAdhoc() }
-    var waiting: [Int] { peers.map { $0.engine.endpoints[$0.endpoint]?.adhoc?.invitations.keys.count ?? -1 } }
+    var waiting: [Int] { peers.map { $0.engine.endpoints[$0.endpoint]?.group.turns.count ?? -1 } }
     network.run(.seconds(10))
     network.expectAllConnected(peers)
     #expect(waiting == [0, 0, 0, 0])

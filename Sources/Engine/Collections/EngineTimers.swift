@@ -12,6 +12,7 @@ enum EngineTimer: Hashable {
   case group(Int)
   case clock(Int)
   case adhoc(EndpointID)
+  case turns(Int)
   case resource(ResourceID)
   case circuits
   case restoring

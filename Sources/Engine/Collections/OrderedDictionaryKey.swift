@@ -45,6 +45,7 @@ extension ServiceType: OrderedDictionaryKey {
 }
 
 extension Discovery.ServiceInstance: OrderedDictionaryKey { var spread: UInt64 { mixed(type.spread, peer.spread) } }
+extension Discovery.Place: OrderedDictionaryKey { var spread: UInt64 { mixed(type.spread, host.spread) } }
 extension DirtySet.MemberKey: OrderedDictionaryKey { var spread: UInt64 { mixed(group.spread, endpoint.spread) } }
 extension DirtySet.PresenceKey: OrderedDictionaryKey { var spread: UInt64 { mixed(group.spread, host.spread) } }
 extension DirtySet.RecordKey: OrderedDictionaryKey { var spread: UInt64 { mixed(host.spread, ordinal.spread) } }
@@ -61,6 +62,7 @@ extension EngineTimer: OrderedDictionaryKey {
     case .group(let serial): mixed(6, serial.spread)
     case .clock(let serial): mixed(10, serial.spread)
     case .adhoc(let id): mixed(7, id.spread)
+    case .turns(let serial): mixed(13, serial.spread)
     case .resource(let id): mixed(8, id.spread)
     case .circuits: mixed(11)
     case .restoring: mixed(9)

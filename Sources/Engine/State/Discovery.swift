@@ -15,6 +15,19 @@ final class Discovery {
     var awaySince: Instant?
   }
 
+  /// A host on which peers advertise a service type.
+  struct Place: Hashable {
+    var type: ServiceType
+    var host: HostID
+  }
+
+  /// The peers in a place that ad hoc mode invites, in order of discovery.
+  struct Invitable {
+    var peers = OrderedDictionary<PeerID, Bool>()
+    /// No peer that was ever among them is higher.
+    var highest: PeerID
+  }
+
   /// A record of a host that reports its peers over a link.
   struct RosterRecord {
     var host: HostID
@@ -35,10 +48,13 @@ final class Discovery {
 
   /// The peers that browsers have been shown.
   var visible = OrderedDictionary<ServiceInstance, Appearance>()
-  /// Those of them that ad hoc mode invites one by one: not peers of this host that are in it themselves.
-  var invitable = OrderedDictionary<ServiceInstance, Bool>()
+  /// Those of them that ad hoc mode invites, by type and host: not peers of this host that are in it themselves.
+  private(set) var invitable = OrderedDictionary<ServiceType, OrderedDictionary<HostID, Invitable>>()
+  private var hostsOfInvitable = OrderedDictionary<ServiceInstance, HostID>()
   /// How many local peers and sessions in ad hoc mode browse for a type.
   var browsers = OrderedDictionary<ServiceType, Int>()
+  /// The local peers that browse for a type.
+  var browsing = OrderedDictionary<ServiceType, OrderedDictionary<PeerID, LocalPeer>>()
   /// The types in use that were reported last.
   var reportedTypes: [ServiceType] = []
   var advertisers = OrderedDictionary<ServiceType, Int>()
@@ -150,6 +166,23 @@ final class Discovery {
   /// As many as a host says of itself: a forged record must not keep these from being tried.
   private static let addressesMax = Limits.helloAddressesMax
 
+  // MARK: Ad hoc mode
+
+  func invitable(in place: Place) -> Invitable? { invitable[place.type]?[place.host] }
+
+  func setInvitable(_ instance: ServiceInstance, at host: HostID?) {
+    guard hostsOfInvitable[instance] != host else { return }
+    if let old = hostsOfInvitable[instance] {
+      invitable[instance.type]?[old]?.peers[instance.peer] = nil
+      if invitable[instance.type]?[old]?.peers.isEmpty == true { invitable[instance.type]?[old] = nil }
+      if invitable[instance.type]?.isEmpty == true { invitable[instance.type] = nil }
+    }
+    hostsOfInvitable[instance] = host
+    guard let host else { return }
+    let none = Invitable(highest: instance.peer)
+    invitable[instance.type, default: OrderedDictionary()][host, default: none].include(instance.peer)
+  }
+
   // MARK: Reports over links
 
   func addReport(_ instance: ServiceInstance, _ appearance: Appearance) {
@@ -179,6 +212,13 @@ final class Discovery {
 
   func appearances(of instance: ServiceInstance) -> [Appearance] {
     (reporters[instance] ?? []).compactMap { reports[$0]?[instance]?.appearance }
+  }
+}
+
+extension Discovery.Invitable {
+  fileprivate mutating func include(_ peer: PeerID) {
+    peers[peer] = true
+    highest = max(highest, peer)
   }
 }
 

@@ -36,6 +36,8 @@ final class Group {
   var tickets: [Introduction] = []
   /// The shared clock, once it was read here or by another host.
   var clock: GroupClock?
+  /// When ad hoc mode invites the peers of each place that are not connected with all local endpoints.
+  var turns = OrderedDictionary<Discovery.Place, AdhocTurn>()
   /// The group into which this one was merged.
   private var successor: Group?
 
@@ -182,6 +184,13 @@ final class Group {
 
   /// Its endpoints here: one, or several where it takes part with several sessions.
   func members(of peer: PeerID) -> [RemoteMember] { membersByPeer[peer] ?? [] }
+
+  /// The slots that are connected with a peer, or about to be.
+  func fellows(of peer: PeerID) -> SlotSet {
+    let members = members(of: peer)
+    if members.count == 1 { return members[0].cohort.relations.fellows }
+    return members.reduce(into: SlotSet()) { $0.formUnion($1.cohort.relations.fellows) }
+  }
 
   func choiceChanged(of local: LocalEndpoint) {
     guard self.local(at: local.slot) === local else { return }
@@ -331,4 +340,13 @@ extension Locals {
 
 extension UInt32 {
   var saturatingSuccessor: UInt32 { self == .max ? self : self + 1 }
+}
+
+/// The next turn of a group in ad hoc mode to invite peers of one host.
+struct AdhocTurn {
+  var due: Instant
+  /// How many turns there were since all of the peers were connected.
+  var round = 0
+  /// The peers that have been invited since all had their turn.
+  var tried = OrderedDictionary<PeerID, Bool>()
 }

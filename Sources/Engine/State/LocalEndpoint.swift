@@ -78,10 +78,12 @@ final class LocalEndpoint {
 /// The state of ad hoc mode: an endpoint that connects with every peer of a service type.
 struct Adhoc {
   var type: ServiceType
-  /// When each peer that is no fellow is to be invited (again); in order of discovery.
+  /// When peers of this host that are in ad hoc mode, too, and no fellows are to be invited (again).
   var invitations = OrderedDictionary<PeerID, Instant>()
   /// When it looks again for local endpoints that it is not connected with.
   var gathersAt: Instant?
+  /// Until when it leaves other hosts to the group of this host that is about to invite it.
+  var joinsUntil: Instant?
   /// Invitations of others that wait for the accepted one, which usually makes them needless.
   var waiting: [InvitationID] = []
   var accepted: InvitationID?
