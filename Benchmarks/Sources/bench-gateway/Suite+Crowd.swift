@@ -90,7 +90,7 @@ extension Suite {
   }
 
   private func crowd(of size: Int, _ gateway: GatewayUnderTest, _ keep: GatewayUnderTest.Keep) throws -> Crowd {
-    let load = try Child([program("socket-load"), "crowd", "\(gateway.port)", gateway.token, "crowd", keep.rawValue])
+    let load = try Child([program("socket-load"), "crowd", "crowd", keep.rawValue, "\(gateway.port)", gateway.token])
     /// The processor time of a command, and of what it leaves to be done.
     func cost(of command: String, settling: Double = Self.settleTime) throws -> (cost: Double, said: [Substring]) {
       let before = gateway.process.processorTime

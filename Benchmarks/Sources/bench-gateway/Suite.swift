@@ -5,10 +5,10 @@ internal import Report
 /// turns, and of several runs the median.
 struct Suite {
   enum Part: String, CaseIterable {
-    case rest, fanout, kept, idle, relay, files, rooms, arrival, crowd, history, crowded
+    case rest, fanout, kept, idle, relay, files, rooms, arrival, crowd, crowds, history, crowded
 
     /// Measurements that take minutes are made only on request.
-    static let usual = allCases.filter { ![.crowd, .history, .crowded].contains($0) }
+    static let usual = allCases.filter { ![.crowd, .crowds, .history, .crowded].contains($0) }
   }
 
   var table = Table()
@@ -18,6 +18,8 @@ struct Suite {
   var crowdedTime = 20
   /// How many peers a crowd has, one crowd after the other.
   var crowdSizes = Self.crowdSizesUsual
+  /// How many peers the crowds of several gateways have together.
+  var crowdsSize = Self.crowdsSizeUsual
 
   init() throws { place = try WorkPlace() }
 
@@ -36,6 +38,7 @@ struct Suite {
     case .rooms: try rooms()
     case .arrival: try arrival()
     case .crowd: try crowd()
+    case .crowds: try crowds()
     case .history: try history()
     case .crowded: try crowded()
     }

@@ -4,9 +4,10 @@ internal import Report
 
 let usage = """
   Usage: bench-gateway [part ...] [number ...]
-    part    \(Suite.Part.allCases.map(\.rawValue).joined(separator: ", ")); if none is named, all of them but the last three
+    part    \(Suite.Part.allCases.map(\.rawValue).joined(separator: ", ")); if none is named, all of them but the last four
     number  of 'crowded': how many seconds it measures without those who do not keep up, and with them; 20 if not told
             of 'crowd': how many peers each crowd has; \(Suite.crowdSizesUsual.map(String.init).joined(separator: " ")) if not told
+            of 'crowds': how many peers all crowds have; \(Suite.crowdsSizeUsual) if not told
   """
 
 let arguments = CommandLine.arguments.dropFirst()
@@ -14,8 +15,8 @@ let parts = arguments.compactMap { Suite.Part(rawValue: $0) }
 let numbers = arguments.compactMap { Int($0) }
 
 guard parts.count + numbers.count == arguments.count,
-  numbers.isEmpty || parts.contains(.crowd) || parts.contains(.crowded),
-  numbers.allSatisfy({ (2...Suite.crowdSizeMax).contains($0) })
+  numbers.isEmpty || !parts.allSatisfy(Suite.Part.usual.contains),
+  numbers.allSatisfy({ (2...(parts == [.crowds] ? Suite.crowdsSizeUsual : Suite.crowdSizeMax)).contains($0) })
 else {
   print(usage)
   exit(arguments == ["--help"] ? 0 : 2)
@@ -33,6 +34,7 @@ func measure(_ parts: [Suite.Part], _ numbers: [Int]) throws {
   var suite = try Suite()
   if !numbers.isEmpty {
     suite.crowdSizes = numbers.sorted()
+    suite.crowdsSize = numbers[0]
     suite.crowdedTime = max(numbers[0], 5)
   }
   for part in parts { try suite.run(part) }

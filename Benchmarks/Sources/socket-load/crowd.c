@@ -8,7 +8,7 @@
 
 #include "load.h"
 
-enum { browsers_max = 8192, window_max = 1024, patience_seconds = 60 };
+enum { browsers_max = 16384, window_max = 1024, patience_seconds = 60 };
 // The answers that a browser waits for, by the numbers of their requests.
 enum { is_sent = 3, is_known = 11, has_peer, has_session, follows_members, follows_messages };
 
@@ -21,15 +21,19 @@ struct browser {
   unsigned char connected[browsers_max / 8];
 };
 
-static struct place place;
+static const struct place *gateways;
+static int gateway_count;
 static const char *type, *keep;
 static struct browser *browsers;
 static int paired, joined, poller, has_command;
 // Figures of all browsers together.
-static int connected;
+static int64_t connected;
 static uint64_t read_at, progress, published, answered, completed, delivered;
 static uint64_t sent_at[window_max];
 static int remaining[window_max];
+
+// The gateway of the browser with this number.
+static const struct place *place_of(int number) { return gateways + number % gateway_count; }
 
 // Input from the gateway
 
@@ -158,13 +162,13 @@ static void serve(int milliseconds) {
 
 // Pairing
 
-static void post(int connection, const char *path, const char *token, const char *body, const char *key, char *value,
-                 size_t value_count) {
+static void post(int connection, int port, const char *path, const char *token, const char *body, const char *key,
+                 char *value, size_t value_count) {
   char room[8192];
   int count = snprintf(room, sizeof room,
                        "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s%s%sContent-Type: application/json\r\n"
                        "Content-Length: %zu\r\n\r\n%s",
-                       path, place.port, token ? "Authorization: Bearer " : "", token ? token : "", token ? "\r\n" : "",
+                       path, port, token ? "Authorization: Bearer " : "", token ? token : "", token ? "\r\n" : "",
                        strlen(body), body);
   say_all(connection, room, (size_t)count);
   size_t answered = 0;
@@ -176,16 +180,25 @@ static void post(int connection, const char *path, const char *token, const char
   copy_text(value, value_count, room, answered, key);
 }
 
+static void pair_one(int connection, const struct place *place, int number) {
+  char code[64], body[128];
+  if (number == browsers_max) fail("there are too many browsers");
+  post(connection, place->port, "/v1/pairing-codes", place->token, "{\"role\":\"member\"}", "\"code\":\"", code,
+       sizeof code);
+  snprintf(body, sizeof body, "{\"code\":\"%s\",\"name\":\"B%d\"}", code, number);
+  post(connection, place->port, "/v1/pairings", NULL, body, "\"token\":\"", browsers[number].token,
+       sizeof browsers[number].token);
+}
+
 static void pair(int count) {
-  int connection = connect_to(place.port, address_of(0));
-  for (int end = paired + count; paired < end; paired++) {
-    char code[64], body[128];
-    if (paired == browsers_max) fail("there are too many browsers");
-    post(connection, "/v1/pairing-codes", place.token, "{\"role\":\"member\"}", "\"code\":\"", code, sizeof code);
-    snprintf(body, sizeof body, "{\"code\":\"%s\",\"name\":\"B%d\"}", code, paired);
-    post(connection, "/v1/pairings", NULL, body, "\"token\":\"", browsers[paired].token, sizeof browsers[paired].token);
+  int first = paired;
+  paired += count;
+  for (int gateway = 0; gateway < gateway_count; gateway++) {
+    int connection = connect_to(gateways[gateway].port, address_of(0));
+    for (int number = first; number < paired; number++)
+      if (place_of(number) == gateways + gateway) pair_one(connection, gateways + gateway, number);
+    close(connection);
   }
-  close(connection);
   printf("done\n");
 }
 
@@ -195,7 +208,7 @@ static void begin(int number) {
   struct browser *browser = browsers + number;
   char text[512];
   if (number >= paired) fail("a browser has no token");
-  open_client(&browser->client, &place, address_of(number));
+  open_client(&browser->client, place_of(number), address_of(number));
   browser->client.told = take_text, browser->client.heard = note_message, browser->client.context = browser;
   browser->client.next = published;
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = browser};
@@ -214,7 +227,7 @@ static void join(int count) {
     begin(joined);
     while (!browsers[joined].has_joined) serve(100);
   }
-  while (connected < joined * (joined - 1)) serve(100);
+  while (connected < (int64_t)joined * (joined - 1)) serve(100);
   printf("done %f\n", (double)(now() - start) / 1e9);
 }
 
@@ -223,7 +236,7 @@ static void join(int count) {
 static void talk(double seconds, double rate) {
   char path[256];
   snprintf(path, sizeof path, "/v1/sessions/%s/messages", browsers[0].session);
-  struct place here = place;
+  struct place here = gateways[0];
   here.outlet = path;
   uint64_t start = progress = now(), end = start + (uint64_t)(seconds * 1e9), measured = 0, processor = 0;
   uint64_t first = published, all = delivered, counted = delivered;
@@ -253,8 +266,8 @@ static void talk(double seconds, double rate) {
          (unsigned long long)(processor_time() - processor));
 }
 
-void crowd(const struct place *at, const char *type_of_session, const char *history) {
-  place = *at, type = type_of_session, keep = history;
+void crowd(const struct place *at, int count_of_gateways, const char *type_of_session, const char *history) {
+  gateways = at, gateway_count = count_of_gateways, type = type_of_session, keep = history;
   browsers = calloc(browsers_max, sizeof *browsers);
   poller = epoll_create1(EPOLL_CLOEXEC);
   struct epoll_event event = {.events = EPOLLIN};

@@ -80,8 +80,8 @@ int is_answered(const char *bytes, size_t count);
 void fan_out(const struct place *places, int rooms, int subscribers, int window, double seconds, double rate);
 // Clients that subscribe at once to a channel with so many messages, while others go on and another client asks.
 void arrive(const struct place *place, const char *other, int count, int messages, double rate);
-// Browsers that are peers of one session; takes commands by its input until that ends.
-void crowd(const struct place *place, const char *type, const char *keep);
+// Browsers that are peers of one session, at these gateways in turn; takes commands by its input until that ends.
+void crowd(const struct place *gateways, int count, const char *type, const char *keep);
 // Some who read at paces below so many bytes a second, and some who do not read at all, until the input ends.
 void lag(const struct place *place, int slow, int stuck, int rate);
 // Messages that are due at their time, or as many as are answered.

@@ -20,10 +20,10 @@
 //       and the client of the token OTHER asks for something small; each of them checks that it gets all, in order. Prints
 //       seconds, how many the server sent away, of the answers to the other one the median delay, that of the slowest
 //       hundredth and the longest in nanoseconds, the messages that went on, and nanoseconds of its own processor time
-//   socket-load crowd PORT TOKEN TYPE HISTORY
-//       browsers that are peers of one session, by ad hoc mode of that type; they keep their messages in the HISTORY that is
-//       named. Takes commands by its input, and answers each with a line of "done" and figures:
-//       pair COUNT           so many more get tokens, by codes that the client of TOKEN makes
+//   socket-load crowd TYPE HISTORY PORT TOKEN [PORT TOKEN ...]
+//       browsers that are peers of one session, by ad hoc mode of that type, each at the next of these gateways; they keep
+//       their messages in the HISTORY that is named. Takes commands by its input, and answers each with a line of "done" and figures:
+//       pair COUNT           so many more get tokens, by codes that the clients of the TOKENs make
 //       join COUNT           so many of these open WebSockets and join, one after another, until each is connected with
 //                            every other one. Prints seconds
 //       talk SECONDS RATE    one of them sends messages to all, as above; each other one checks that it gets all of them, in
@@ -121,9 +121,14 @@ int main(int count, char **words) {
                                   word(count, words, 7),          word(count, words, 8 + 3 * at),
                                   word(count, words, 9 + 3 * at), word(count, words, 10 + 3 * at)};
     fan_out(places, rooms, atoi(words[4]), atoi(words[5]), atof(words[6]), 0);
-  } else if (count == 6 && !strcmp(words[1], "crowd")) {
-    struct place place = {protocol_named("vicinity"), atoi(words[2]), words[3], "", "", ""};
-    crowd(&place, words[4], words[5]);
+  } else if (count >= 6 && count % 2 == 0 && !strcmp(words[1], "crowd")) {
+    int gateways = (count - 4) / 2;
+    struct place *places = calloc((size_t)gateways, sizeof *places);
+    if (!places) fail("begin");
+    for (int at = 0; at < gateways; at++)
+      places[at] =
+          (struct place){protocol_named("vicinity"), atoi(words[4 + 2 * at]), words[5 + 2 * at], "", "", ""};
+    crowd(places, gateways, words[2], words[3]);
   } else if (count == 10 && !strcmp(words[1], "paced")) {
     struct place place = {protocol_named("vicinity"), atoi(words[2]), words[6], words[7], words[8], words[9]};
     fan_out(&place, 1, atoi(words[3]), requests_max, atof(words[5]), atof(words[4]));
