@@ -9,7 +9,7 @@ import { dateAndTime, second } from './words.js'
 const linesMax = 300
 const ownFields = new Set(['id', 'at', 'event', 'about', 'displayName', 'name'])
 
-export function consolePage(home) {
+export function consolePage(home, element) {
   let paused = null
   let chosen = []
   const filter = h('input', {
@@ -29,7 +29,7 @@ export function consolePage(home) {
   const lines = h('ol', { class: 'lines', tabindex: 0, 'aria-label': t('console.lines') })
   const drawLines = list(lines, (event) => line(home, event))
   const empty = h('p', { class: 'empty roomy' })
-  const element = h('section', { class: 'sheet console', 'aria-label': t('views.console') },
+  element.append(
     h('div', { class: 'row between wrap' }, h('h2', {}, t('views.console')),
       h('div', { class: 'row wrap' }, filter, pause, copy, save)),
     status, lines, empty)
@@ -55,7 +55,7 @@ export function consolePage(home) {
 
   const newer = (last) => home.events.items.length - 1 - home.events.items.findLastIndex((one) => one.id === last?.id)
 
-  return { element, update: draw }
+  return { update: draw }
 }
 
 function line(home, event) {

@@ -17,14 +17,14 @@ import { worded } from './words.js'
 
 const exampleNames = ['board', 'todo', 'remote', 'sensors', 'metronome', 'audio']
 
-export function gatewayPage(home, speak) {
+export function gatewayPage(home, element, speak) {
   const state = health(home)
   const others = home.isOperator ? [codes(home), clients(home), history(home), doctor(home), audit(home)] : []
-  const element = h('div', { class: 'sheet gateway' },
-    state.element, browser(home, speak), home.canAct && examples(), others.map((part) => part.element),
-    !home.isOperator && h('p', { class: 'hint' }, t('gateway.askOperator')), state.details, madeOf())
+  element.append(...[
+    state.element, browser(home, speak), home.canAct && examples(), ...others.map((part) => part.element),
+    !home.isOperator && h('p', { class: 'hint' }, t('gateway.askOperator')), state.details, madeOf(),
+  ].filter(Boolean))
   return {
-    element,
     update() {
       if (element.hidden) return
       for (const part of [state, ...others]) part.update()

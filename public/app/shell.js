@@ -2,9 +2,7 @@
 
 import { alerts } from './alerts.js'
 import { chat } from './chat.js'
-import { consolePage } from './console.js'
 import { h, icon, list, say, set, show } from './dom.js'
-import { gatewayPage } from './gateway-page.js'
 import * as icons from './icons.js'
 import { invitations } from './invitations.js'
 import { nearby } from './nearby.js'
@@ -13,10 +11,12 @@ import { profile } from './profile.js'
 import { t } from './texts.js'
 import { trust } from './trust.js'
 import { undoBar } from './undo.js'
-import { wallPage } from './wall.js'
 
 /** By their names in the address; the first one is where a page begins. */
 const viewNames = ['nearby', 'sessions', 'map', 'wall', 'console', 'gateway']
+
+/** In milliseconds: after it the other views are loaded. */
+const laterDelay = 3000
 
 export function shell(home, speak) {
   const counts = {
@@ -38,8 +38,14 @@ export function shell(home, speak) {
   const people = h('section', { id: 'nearby', class: 'side', 'aria-label': t('views.people') })
   const parts = {
     top: notes(home), invitations: invitations(home, openSession), nearby: nearby(home, openSession, people, gather), you: profile(home),
-    chat: chat(home), console: consolePage(home), gateway: gatewayPage(home, speak), wall: wallPage(home), trust: trust(home),
-    map: loadedLater(home, 'map', async () => (await import('./map.js')).mapPage),
+    chat: chat(home), trust: trust(home),
+    map: loadedLater(home, sheet('map'), async () => (await import('./map.js')).mapPage),
+    wall: loadedLater(home, h('section', { class: 'wall', 'aria-label': t('wall.name') }), async () => (await import('./wall.js')).wallPage),
+    console: loadedLater(home, sheet('console'), async () => (await import('./console.js')).consolePage),
+    gateway: loadedLater(home, h('div', { class: 'sheet gateway' }), async () => {
+      const { gatewayPage } = await import('./gateway-page.js')
+      return (...of) => gatewayPage(...of, speak)
+    }),
     alerts: alerts(home, (view) => { location.hash = view }), undo: undoBar(home),
   }
   people.append(parts.nearby.element, parts.you.element)
@@ -105,9 +111,14 @@ export function shell(home, speak) {
   }
 }
 
-/** A view whose module is loaded when it is first shown, so that it is no part of the first view. */
-function loadedLater(home, name, load) {
-  const element = h('section', { class: `sheet ${name}`, 'aria-label': t(`views.${name}`) })
+const sheet = (name) => h('section', { class: `sheet ${name}`, 'aria-label': t(`views.${name}`) })
+
+/**
+ * A view in its element, of which the module is loaded when it is first shown, or once the page has had time for the first view:
+ * it is no part of that, and there when the gateway is away later.
+ */
+function loadedLater(home, element, load) {
+  const early = setTimeout(() => home.gateway.state === 'online' && load().catch(() => {}), laterDelay)
   let loading = null
   let part = null
   return {
@@ -124,6 +135,9 @@ function loadedLater(home, name, load) {
       }
       part?.update()
     },
-    removed: () => part?.removed(),
+    removed() {
+      clearTimeout(early)
+      part?.removed?.()
+    },
   }
 }

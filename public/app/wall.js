@@ -45,7 +45,7 @@ async function closeWall(home, wall) {
   await home.gateway.delete(`/v1/peers/${wall.peer}`)
 }
 
-export function wallPage(home) {
+export function wallPage(home, element) {
   let room = null
   let chosen = null
   let linked = null
@@ -61,7 +61,7 @@ export function wallPage(home) {
     h('div', { class: 'row wallbar' }, code, h('div', { class: 'grow' }, count), full, close))
   const begin = h('div', { class: 'empty roomy stack' }, h('h2', {}, t('wall.name')), h('p', {}, t('wall.what')),
     h('button', { class: 'primary', onclick: () => home.attempt(() => openWall(home)) }, t('wall.open')))
-  const element = h('section', { class: 'wall', 'aria-label': t('wall.name') }, begin, board)
+  element.append(begin, board)
 
   const isPhoto = (one) => one.direction === 'incoming' && one.state === 'complete' && shownImages.includes(one.contentType.split(';')[0])
   const address = (photo) => home.gateway.address + photo.content
@@ -151,5 +151,5 @@ export function wallPage(home) {
     show(full, document.fullscreenEnabled)
   }
 
-  return { element, update, removed: () => room?.close() }
+  return { update, removed: () => room?.close() }
 }
