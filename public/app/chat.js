@@ -117,5 +117,5 @@ export function chat(home) {
     sendFiles([...event.dataTransfer.files])
   }
 
-  return { element, update }
+  return { element, update, removed: head.removed }
 }

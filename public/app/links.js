@@ -1,4 +1,4 @@
-// The links of the gateway to other computers, read every five seconds while the map is open.
+// The links of the gateway to other computers, read every five seconds while they are shown.
 
 const interval = 5000
 

@@ -7,7 +7,7 @@ import { groupsOf, layOut, personRadius } from './map-model.js'
 import { title } from './session-head.js'
 import { t } from './texts.js'
 import { Traffic } from './traffic.js'
-import { away, initials, joined, milliseconds, size, worded } from './words.js'
+import { away, initials, joined, roundTrip, size, worded } from './words.js'
 
 /** The style sheet is loaded with the module: the other views do not need it. */
 const style = h('link', { rel: 'stylesheet', href: new URL('map.css', import.meta.url).href })
@@ -105,7 +105,7 @@ export function mapPage(home, element) {
     say(details, one ? describe(one) : joined(t('map.hint'), drawn.hidden > 0 && t('map.hidden', { count: drawn.hidden })))
     for (const node of people.children) set(node, 'data-active', node.id === `on-map-${one?.id}` && 'yes')
     const isFar = one && !one.group.isHub && one.roundTrip !== undefined
-    say(trip, isFar ? milliseconds(one.roundTrip) : '')
+    say(trip, isFar ? roundTrip(one.roundTrip) : '')
     if (!isFar) return
     const [hub] = drawn.placed
     const middle = between(hub, one.group)
@@ -120,7 +120,7 @@ export function mapPage(home, element) {
     return joined(
       one.isMe ? t('map.you', { name: one.name }) : one.name, where, !one.isMe && (one.state === 'found' ? t('medium.found') : worded('member', one.state)), away(one.awaySince),
       one.verified && t('verified'), one.medium && worded('medium', one.medium),
-      one.roundTrip !== undefined && t('map.roundTrip', { time: milliseconds(one.roundTrip) }),
+      one.roundTrip !== undefined && t('map.roundTrip', { time: roundTrip(one.roundTrip) }),
       rate > 0 && t('charts.bytesPerSecond', { size: size(rate) }))
   }
 

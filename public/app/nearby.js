@@ -3,6 +3,7 @@
 import { avatar } from './avatar.js'
 import { h, icon, list, say, set, show, whenChanged } from './dom.js'
 import { verified } from './icons.js'
+import { Reaches } from './reach.js'
 import { typeByDefault } from './settings.js'
 import { t } from './texts.js'
 import { virtualList } from './virtual-list.js'
@@ -24,8 +25,10 @@ export function nearby(home, open, scroller, gather) {
   const people = h('ul', { class: 'people' })
   const entries = virtualList(scroller, people, {
     make: (peer) => person(home, peer, open, drafts), key: (peer) => peer.id, entryHeight: rowHeight, resized: home.changed,
-    prepare: (drawn) => drawn.map((peer, place) => ({ ...peer, place: entries.start + place + 1, count: shown.length })),
+    prepare: (drawn) => drawn.map((peer, place) => (
+      { ...peer, place: entries.start + place + 1, count: shown.length, reach: reaches.of(peer.id) })),
   })
+  const reaches = new Reaches(home)
   scroller.addEventListener('scroll', moved)
   const count = h('span', { role: 'status' })
   const group = h('span', { class: 'hint grow' })
@@ -68,7 +71,17 @@ export function nearby(home, open, scroller, gather) {
     const { room } = home
     drawPeople(
       home.found?.items, home.invitations.items, room, room?.session?.blocked.join(), home.canAct, home.isLooking, home.type,
-      home.discoveryProblem, search.value, entries.size, ...home.rooms.map((one) => one.people))
+      home.discoveryProblem, search.value, entries.size, reaches.version, ...home.rooms.map((one) => one.people))
+    reaches.ask(seen)
+  }
+
+  /** The peers whose rows lie in the window. */
+  function seen() {
+    const box = scroller.getBoundingClientRect()
+    if (box.height === 0) return []
+    const rows = [...people.children].map((row) => row.getBoundingClientRect())
+    return rows.flatMap(({ top, bottom }, place) => (
+      bottom > box.top && top < box.bottom ? shown[entries.start + place]?.id ?? [] : []))
   }
 
   function moved() {
@@ -121,6 +134,7 @@ function person(home, { id }, open, drafts) {
   const name = h('strong', { class: 'cut' })
   const mark = h('span', { class: 'mark', role: 'img', 'aria-label': t('verified'), title: t('verified') }, icon(verified))
   const state = h('span', { class: 'hint' })
+  const reach = h('span', { class: 'hint reach cut' })
   const invite = h('button', { onclick: () => toggle(true) }, t('invite'))
   const goTo = h('button', { class: 'quiet', onclick: open }, t('nearby.open'))
   const cancel = h('button', {
@@ -142,7 +156,7 @@ function person(home, { id }, open, drafts) {
   }, note, h('button', { class: 'primary' }, t('send')))
   const element = h('li', {},
     h('div', { class: 'row' }, picture.element,
-      h('div', { class: 'grow stack' }, h('div', { class: 'row tight' }, name, mark), state), invite, goTo, cancel, unblock), form)
+      h('div', { class: 'grow stack' }, h('div', { class: 'row tight' }, name, mark), state, reach), invite, goTo, cancel, unblock), form)
 
   function toggle(isOpen) {
     if (isOpen) drafts.set(id, note.value)
@@ -168,6 +182,9 @@ function person(home, { id }, open, drafts) {
       say(name, peer.displayName)
       show(mark, peer.verified)
       say(state, isBlocked ? t('nearby.blocked') : isIn ? inside(standing, peer) : outside(invitation, peer))
+      show(state, state.textContent !== '')
+      say(reach, peer.reach.short)
+      set(reach, 'title', peer.reach.long)
       show(goTo, standing === 'connected')
       show(cancel, isAsked && !isIn && home.canAct)
       show(unblock, isBlocked && home.canAct)

@@ -3,10 +3,11 @@
 import { avatar } from './avatar.js'
 import { h, icon, list, say, set, show, whenChanged } from './dom.js'
 import { verified } from './icons.js'
+import { Links } from './links.js'
 import { ask } from './question.js'
 import { sessionFiles } from './session-files.js'
 import { t } from './texts.js'
-import { away, memberState, names } from './words.js'
+import { away, memberState, names, reached } from './words.js'
 
 /** The members; if all have left, the former members. */
 export function title(room) {
@@ -65,7 +66,8 @@ export function sessionHead(home) {
   say(fold, t('members.title'))
   const files = sessionFiles(home)
   const members = h('ul', { class: 'people' })
-  const drawMembers = list(members, (one) => member(home, one))
+  const links = new Links(home.gateway, home.changed)
+  const drawMembers = list(members, (one) => member(home, one, links))
   const none = h('p', { class: 'empty' }, t('members.none'))
   const locked = h('input', {
     type: 'checkbox', onchange: async () => {
@@ -86,7 +88,9 @@ export function sessionHead(home) {
   function update() {
     const { rooms, room } = home
     const seen = rooms.flatMap((one) => [one, one.people, one.present.length > 0 || one.messages.items, one.unread])
-    drawHead(home.canAct, opened, room?.session, room?.isUsed, room?.resources.items, room?.comparisons.items, home.transfers.version, room, ...seen)
+    drawHead(home.canAct, opened, room?.session, room?.isUsed, room?.resources.items, room?.comparisons.items, home.transfers.version, room, links.byHost, ...seen)
+    if (opened === 'members') links.watch()
+    else links.stop()
   }
 
   const drawHead = whenChanged(() => {
@@ -118,7 +122,7 @@ export function sessionHead(home) {
     locked.checked = room.session.locked
   })
 
-  return { element, update }
+  return { element, update, removed: () => links.stop() }
 
   function tab(room) {
     const name = h('span', { class: 'cut' })
@@ -136,11 +140,12 @@ export function sessionHead(home) {
   }
 }
 
-function member(home, { id }) {
+function member(home, { id }, links) {
   const picture = avatar()
   const name = h('strong', { class: 'cut' })
   const mark = h('span', { class: 'mark', role: 'img', 'aria-label': t('verified'), title: t('verified') }, icon(verified))
   const state = h('span', { class: 'hint' })
+  const reach = h('span', { class: 'hint reach cut' })
   const remove = h('button', { class: 'quiet', onclick: askToRemove }, t('remove'))
   const verify = h('button', { class: 'quiet', onclick: () => home.attempt(
     () => home.gateway.post(`${home.room.path}/comparisons`, { member: id })) }, t('compare.verify'))
@@ -157,12 +162,16 @@ function member(home, { id }) {
 
   return {
     element: h('li', {}, h('div', { class: 'row' }, picture.element,
-      h('div', { class: 'grow stack' }, h('div', { class: 'row tight' }, name, mark), state), verify, remove)),
+      h('div', { class: 'grow stack' }, h('div', { class: 'row tight' }, name, mark), state, reach), verify, remove)),
     update(member) {
       picture.update(member.displayName, member.state === 'connected' && !member.suspended && !member.awaySince)
       say(name, member.displayName)
       show(mark, member.verified)
       say(state, memberState(member))
+      const link = member.carriedBy === home.about.host ? { medium: 'here' } : links.byHost.get(member.carriedBy)
+      const { short, long } = reached(member.state === 'connected' ? link : {})
+      say(reach, short)
+      set(reach, 'title', long)
       const isComparing = home.room?.comparisons.get(id) !== undefined
       show(verify, home.canAct && member.state === 'connected' && !member.verified && !isComparing)
       show(remove, home.canAct && member.state !== 'notConnected')

@@ -81,5 +81,14 @@ export function memberState(member) {
   return worded('member', member.state)
 }
 
+/** A round trip, without parts of a millisecond: those change with each look. */
+export const roundTrip = (value) => (value < 1 ? `<${milliseconds(1)}` : milliseconds(Math.round(value)))
+
+/** How somebody is reached (`here` is on this gateway), as far as it is known, as a `short` text and a `long` one: `Wi-Fi · 3 ms`, and what the time is. */
+export function reached({ medium, roundTripMilliseconds: trip } = {}) {
+  const [name, time] = [medium && worded('medium', medium), trip !== undefined && roundTrip(trip)]
+  return { short: joined(name, time), long: joined(name, time && t('map.roundTrip', { time })) }
+}
+
 /** Texts joined on one line, with a dot between. */
 export const joined = (...texts) => texts.filter(Boolean).join(' · ')

@@ -247,6 +247,7 @@ export default {
   'medium.federation': 'Zwischen Standorten',
   'medium.folder': 'Gemeinsamer Ordner',
   'medium.found': 'In der Nähe, nicht verbunden',
+  'medium.here': 'An diesem Gateway',
   'medium.lan': 'Lokales Netz',
   'medium.local': 'Dieser Computer',
   'medium.network': 'Netz',

@@ -247,6 +247,7 @@ export default {
   'medium.federation': 'Between sites',
   'medium.folder': 'Shared folder',
   'medium.found': 'Nearby, not connected',
+  'medium.here': 'On this gateway',
   'medium.lan': 'Local network',
   'medium.local': 'This computer',
   'medium.network': 'Network',
