@@ -93,6 +93,19 @@ struct ProtectionTests {
     }
   }
 
+  @Test("A link for a guest or a member leads to plain HTTP, where HTTPS is explained; one for an operator never does")
+  func links() async throws {
+    for isHTTPSOnly in [false, true] {
+      try await withGateway({ ($0.dashboardFolder, $0.isHTTPSOnly) = (Document.site, isHTTPSOnly) }) { gateway in
+        for role in ["viewer", "member", "operator", "admin"] {
+          let url = try #require(try await gateway.running.makePairingTicket(role: role).url)
+          let isPlain = !isHTTPSOnly && ["viewer", "member"].contains(role)
+          #expect(url.hasPrefix(isPlain ? "http://" : "https://"), "\(role): \(url)")
+        }
+      }
+    }
+  }
+
   @Test("The authority lasts; a certificate is made anew for other names, and nobody else can read either")
   func renewing() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("certificates-\(UUID().uuidString)").path

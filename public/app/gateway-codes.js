@@ -1,20 +1,13 @@
 // Pairing codes: making one, and those that are not used yet.
 
 import { h, say, show } from './dom.js'
+import { joinLink } from './join-link.js'
 import { rows, section } from './parts.js'
 import { qrImage } from './qr.js'
 import { t } from './texts.js'
 import { duration, joined, sentence, timeLeft, worded } from './words.js'
 
 const lives = [600, 3600, 86_400]
-
-/** The address of the page for another device: not the one that means this machine itself. */
-export function joinAddress(home, code) {
-  const isOwn = (url) => /^https?:\/\/(localhost|127\.|\[::1\])/.test(url)
-  const here = home.gateway.address
-  const url = isOwn(here) ? home.about.urls?.find((one) => !isOwn(one)) ?? here : here
-  return `${url.replace(/\/$/, '')}/#code=${code}`
-}
 
 export function codes(home) {
   let made = null
@@ -47,7 +40,7 @@ export function codes(home) {
         role: role.value, seconds: Number(life.value), ...(label.value.trim() ? { label: label.value.trim() } : {}),
       })
       say(text, made.code)
-      link.textContent = link.href = joinAddress(home, made.code)
+      link.textContent = link.href = joinLink(home, made)
       say(copy, t('codes.copy'))
       picture.replaceChildren(await qrImage(home.gateway, link.href, t('codes.qr')))
     } catch (problem) {

@@ -1,7 +1,7 @@
 // A guest of a photo wall: a name, a button, and the photos that were added.
 
 import { h, list, say, show } from './dom.js'
-import { keep, settings } from './settings.js'
+import { settings } from './settings.js'
 import { t } from './texts.js'
 import { sentence } from './words.js'
 
@@ -115,12 +115,3 @@ export function guestPage(gateway, about) {
   })
   return { element, update, removed: () => members?.close() }
 }
-
-/** The wall that the address leads to: its service type, and its peer. */
-export function takeWall(hash) {
-  const [, type, peer] = /&wall=(wall-[a-z0-9]{1,10})\.([a-z2-7]{26})$/.exec(hash) ?? []
-  return type ? { type, peer } : null
-}
-
-/** From here on this browser is a guest of that wall, and of nothing else. */
-export const becomeGuest = (guest) => keep({ guest })

@@ -2,32 +2,18 @@
 
 import { deviceName } from './device.js'
 import { h, say, set, show } from './dom.js'
-import { becomeGuest, takeWall } from './guest.js'
+import { asCode, behind, readLink } from './join-link.js'
 import { languageChoice } from './language.js'
 import { unprotected } from './notes.js'
 import { keep, settings } from './settings.js'
 import { t } from './texts.js'
 import { sentence } from './words.js'
 
-const codeLength = 8
-
-/** As codes are shown: in capitals, with a dash in the middle. */
-function asCode(text) {
-  const letters = text.toUpperCase().replace(/[^A-Z0-9]/g, '').slice(0, codeLength)
-  return letters.length > codeLength / 2 ? `${letters.slice(0, 4)}-${letters.slice(4)}` : letters
-}
-
-/**
- * The code of an address such as `https://box:7777/#code=ABCD-EFGH`, which no server has seen; it leaves the address bar
- * and the history. The empty text where there is none.
- */
-export function takeCode() {
-  const code = /^#code=([A-Za-z0-9-]{1,16})(&|$)/.exec(location.hash)?.[1]
-  if (code === undefined) return ''
-  const guest = takeWall(location.hash)
-  if (guest) becomeGuest(guest)
-  history.replaceState(null, '', location.pathname + location.search)
-  return asCode(code)
+/** What the address brings behind `#`; it leaves the address bar and the history. */
+export function takeLink() {
+  const link = readLink(location.hash)
+  if (link) history.replaceState(null, '', location.pathname + location.search)
+  return link
 }
 
 const logo = () => h('img', { src: 'icon.svg', alt: '', width: 48, height: 48 })
@@ -35,7 +21,7 @@ const logo = () => h('img', { src: 'icon.svg', alt: '', width: 48, height: 48 })
 export function join({ gateway, about, problem, invited, done, speak }) {
   if (!about) return waiting()
   const wasKnown = Boolean(settings().csrf)
-  const isGuest = Boolean(invited && settings().guest)
+  const guest = invited?.guest ?? null
   const code = h('input', {
     id: 'code', class: 'code', autocomplete: 'off', autocapitalize: 'characters', spellcheck: 'false', required: true,
     placeholder: 'ABCD-EFGH', maxlength: 9, 'aria-describedby': 'code-hint join-error', inputmode: 'text',
@@ -45,7 +31,7 @@ export function join({ gateway, about, problem, invited, done, speak }) {
     id: 'name', autocomplete: 'nickname', required: true, maxlength: 63, placeholder: t('join.nameExample'),
     'aria-describedby': 'name-hint join-error',
   })
-  code.value = invited ?? ''
+  code.value = invited?.code ?? ''
   name.value = settings().name
   const error = h('p', { id: 'join-error', class: 'error', role: 'alert' })
   const button = h('button', { class: 'primary wide' }, t('join.button'))
@@ -59,7 +45,7 @@ export function join({ gateway, about, problem, invited, done, speak }) {
     button.disabled = true
     try {
       const client = await gateway.pair(code.value, { name: wanted, cookie: true })
-      keep({ csrf: client.csrf, name: wanted })
+      keep({ csrf: client.csrf, name: wanted, guest })
       await done()
     } catch (problem) {
       button.disabled = false
@@ -78,10 +64,10 @@ export function join({ gateway, about, problem, invited, done, speak }) {
   const element = h('main', { class: 'join' },
     h('form', { class: 'card', onsubmit: pair, novalidate: false },
       logo(),
-      h('h1', {}, isGuest ? t('wall.name') : about.name),
-      h('p', { class: 'hint' }, isGuest ? t('guest.why') : t(problem && wasKnown ? 'join.signedOut' : 'join.why')),
+      h('h1', {}, guest ? t('wall.name') : about.name),
+      h('p', { class: 'hint' }, guest ? t('guest.why') : t(problem && wasKnown ? 'join.signedOut' : 'join.why')),
       // The link has brought it.
-      isGuest ? [] : [
+      guest ? [] : [
         h('label', { for: 'code' }, t('join.code')), code,
         h('p', { id: 'code-hint', class: 'hint' }, t('join.codeHint')),
       ],
@@ -90,7 +76,7 @@ export function join({ gateway, about, problem, invited, done, speak }) {
       h('p', { id: 'name-hint', class: 'hint' }, t('join.nameHint')),
       error,
       button),
-    unprotected(about),
+    unprotected(about, () => behind({ code: asCode(code.value), guest })),
     languageChoice(speak))
   queueMicrotask(() => (code.value ? name : code).focus())
   if (!name.value) suggest(name)

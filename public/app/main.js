@@ -1,16 +1,16 @@
 // The page: it joins the gateway, or shows what there is.
 
 import { StoredClient } from '../client/stored-client.js'
-import { guestPage } from './guest.js'
 import { Home } from './home.js'
-import { join, takeCode } from './join.js'
+import { behind } from './join-link.js'
+import { join, takeLink } from './join.js'
 import { keep, settings } from './settings.js'
 import { shell } from './shell.js'
 import { useLanguage } from './texts.js'
 
 const gateway = new StoredClient(new URL('.', document.baseURI).href, { csrf: settings().csrf })
-/** A code that came with the address, until it is spent. */
-let invited = takeCode()
+/** The code that came with the address, and what its guest comes for, until it is spent. */
+let invited = takeLink()
 let shown = null
 /** Makes what is shown, in the language of the moment. */
 let make = null
@@ -78,24 +78,34 @@ async function start() {
   }
   // Browsers send the cookie below this path alone.
   if (about.basePath && !location.pathname.startsWith(`${about.basePath}/`)) {
-    const code = invited ? `#code=${invited}` : ''
-    return location.replace(`${about.basePath}/${location.search}${code}`)
+    return location.replace(`${about.basePath}/${location.search}${behind(invited ?? {})}`)
   }
   // Without its CSRF value a cookie only lets read: it is of no use, and a code gives both anew.
-  const isKnown = about.client && gateway.csrf
+  const isKnown = about.client && gateway.csrf && !isForOtherGuest()
   if (!isKnown) {
     const { problem } = gateway
     return put(() => join({ gateway, about, problem, invited, done: start, speak }))
   }
   if (about.client.role !== 'viewer' && !settings().name.trim()) keep({ name: about.client.name.trim() })
-  invited = ''
-  if (settings().guest) return put(() => guestPage(gateway, about))
+  // From here on this browser is a guest of that, and of nothing else.
+  if (invited?.guest) keep({ guest: invited.guest })
+  invited = null
+  if (settings().guest) {
+    const { guestPage } = await import('./guest.js')
+    return put(() => guestPage(gateway, about))
+  }
   home = new Home(gateway, about, changed)
   put(() => shell(home, speak))
 }
 
+/** The token of a guest is for what it came for, and another invitation brings another one. */
+function isForOtherGuest() {
+  const { guest } = settings()
+  return Boolean(guest && invited?.guest && guest.type !== invited.guest.type)
+}
+
 addEventListener('hashchange', () => {
-  invited = takeCode() || invited
+  invited = takeLink() ?? invited
   if (invited && !home) start()
 })
 

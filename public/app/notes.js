@@ -5,18 +5,25 @@ import { ask } from './question.js'
 import { t } from './texts.js'
 import { sentence } from './words.js'
 
-/** Warns where others on the way can read along, and leads to where they cannot; null where they cannot here. */
-export function unprotected(about) {
+/**
+ * Warns where the connection is not encrypted, and leads to where it is, with what `fragment` gives behind the address; null where
+ * nothing of it leaves this machine, or it is encrypted.
+ */
+export function unprotected(about, fragment = () => '') {
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname) || location.hostname.endsWith('.localhost')
   if (location.protocol === 'https:' || isHere) return null
   const address = `https://${location.host}${location.pathname}`
   return h('p', { class: 'note', role: 'note' }, t('unprotected.text'), ' ',
-    h('a', { href: address, onclick: (event) => about.https?.authority && explain(event, about, address) }, t('unprotected.open')))
+    h('a', { href: address, onclick: (event) => {
+      event.currentTarget.href = address + fragment()
+      if (about.https?.authority) explain(event, about)
+    } }, t('unprotected.open')))
 }
 
 /** Before the browser warns of a certificate that it does not know: that it will, why, and how it never does again. */
-async function explain(event, about, address) {
+async function explain(event, about) {
   event.preventDefault()
+  const { href } = event.currentTarget
   const answer = await ask({
     title: t('warning.title'),
     text: [
@@ -28,7 +35,7 @@ async function explain(event, about, address) {
     ],
     answers: [{ value: 'go', name: t('warning.go'), kind: 'primary' }],
   })
-  if (answer) location.assign(address)
+  if (answer) location.assign(href)
 }
 
 export function notes(home) {

@@ -5,8 +5,8 @@
 
 import { h, icon, list, say, set, show } from './dom.js'
 import { shownImages } from './file-card.js'
-import { joinAddress } from './gateway-codes.js'
 import { expand } from './icons.js'
+import { joinLink } from './join-link.js'
 import { qrImage } from './qr.js'
 import { ask } from './question.js'
 import { Room } from './room.js'
@@ -36,7 +36,7 @@ async function makeCode(home, { peer, type }, seconds) {
   const code = await home.gateway.post('/v1/pairing-codes', {
     role: 'member', scopes: guestScopes, seconds, uses: guestsMax, label: t('wall.name'),
   })
-  return { code: code.id, until: code.expiresAt, link: joinAddress(home, `${code.code}&wall=${type}.${peer}`), startedAt }
+  return { code: code.id, until: code.expiresAt, link: joinLink(home, { ...code, guest: { type, peer } }), startedAt }
 }
 
 async function closeWall(home, wall) {

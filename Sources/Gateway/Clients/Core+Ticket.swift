@@ -14,7 +14,7 @@ extension Core {
     return PairingTicket(
       code: text, role: role.rawValue, scopes: scopes == .all ? [] : scopes.words,
       seconds: Int(clients.codeTime.components.seconds),
-      url: site.isEmpty ? nil : urls.first.map { "\($0)/#code=\(text)" },
+      url: site.isEmpty ? nil : url(for: role).map { "\($0)/#code=\(text)" },
       localURL: site.isEmpty ? nil : localURL.map { "\($0)/#code=\(text)" })
   }
 

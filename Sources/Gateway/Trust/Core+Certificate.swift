@@ -65,6 +65,12 @@ extension Core {
     }
   }
 
+  /// The URL for a browser of another machine. The page is unencrypted for a role that may be had there: it explains the warning of
+  /// the first HTTPS visit, and leads on to HTTPS.
+  func url(for role: Role) -> String? {
+    role > .member ? urls.first : urls.first { $0.hasPrefix("http:") } ?? urls.first
+  }
+
   /// The URL for browsers of this machine, unencrypted, since nobody reads along there.
   var localURL: String? {
     guard let port = host.network?.port, let name = localName else { return nil }
