@@ -39,6 +39,9 @@ class Guests(Stage):
     def open_guest(self, gateway, host, size=GUEST, dark=False, **how):
         """The page that a phone opens once it has scanned the code of the wall."""
         link = host.get_by_role("link", name=self.word(host, "Open link")).get_attribute("href")
+        return self.open_link(gateway, link, size, dark, **how)
+
+    def open_link(self, gateway, link, size=GUEST, dark=False, **how):
         page = self.page(gateway, size, dark, **how)
         page.goto("about:blank")
         page.goto(link)

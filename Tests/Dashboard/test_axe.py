@@ -73,6 +73,7 @@ class Axe(OperatorStage):
         expect(ada.locator(".overlay")).to_contain_text(word("The codes differ: someone may be reading along. Share nothing confidential."))
         self.check(ada, "codes differ")
         ada.locator(".overlay").get_by_role("button", name=word("Close")).click()
+        self.look_at_guests(ada)
         ada.get_by_role("button", name=word("Leave"), exact=True).click()
         self.check(ada, "leaving")
         ada.keyboard.press("Escape")
@@ -103,6 +104,14 @@ class Axe(OperatorStage):
         page.keyboard.press("Escape")
         page.get_by_role("button", name=self.word(page, "Search again")).click()
         expect(self.neighbour(page, "Ben")).to_be_visible()
+
+    def look_at_guests(self, page):
+        page.get_by_role("button", name=self.word(page, "Invite guests")).click()
+        dialog = page.get_by_role("dialog", name=self.word(page, "Invite guests"))
+        dialog.get_by_role("button", name=self.word(page, "Make a code")).click()
+        expect(dialog.get_by_role("img")).to_be_visible()
+        self.check(page, "guests")
+        dialog.get_by_role("button", name=self.word(page, "Close")).click()
 
     def look_at_guest(self, host, size, dark, **how):
         guest = self.open_guest(self.gateway, host, size, dark, **how)

@@ -90,7 +90,7 @@ export function chat(home) {
     if (!home.hasName) return t('chat.noName')
     if (!room) return t(home.canAct ? 'chat.wait' : 'chat.viewerNone')
     if (!home.canAct) return t('chat.viewerEmpty')
-    return t(room.connected.length > 0 ? 'chat.hello' : 'chat.invite')
+    return t(room.connected.length > 0 ? 'chat.hello' : home.isGuest ? 'chat.wait' : 'chat.invite')
   }
 
   // Files

@@ -10,7 +10,7 @@ const sideMax = 2560
 const quality = 0.86
 
 /** The peer and the session of this guest, as they are or made now. */
-async function enter(gateway, { name, guest }) {
+export async function enter(gateway, { name, guest }) {
   const peers = await gateway.get('/v1/peers')
   const peer = peers.items.find((one) => !one.isGateway) ?? await gateway.post('/v1/peers', { displayName: name })
   const sessions = await gateway.get('/v1/sessions')

@@ -3,6 +3,7 @@
 // Everything that lasts is at the gateway. `settle` makes what is missing there, and so it is right after a reload, after
 // the gateway was away, and after it has forgotten everything.
 
+import { isForGuests } from './join-link.js'
 import { forget, keep, settings } from './settings.js'
 import { t } from './texts.js'
 import { Transfers } from './transfers.js'
@@ -13,6 +14,7 @@ const undoTime = 8000
 const ranks = ['viewer', 'member', 'operator', 'admin']
 
 export class Home {
+  #guestsTimer
   #isUnsettled = false
   #settling = null
   #closed = false
@@ -57,6 +59,7 @@ export class Home {
 
   close() {
     this.#closed = true
+    clearTimeout(this.#guestsTimer)
     for (const room of this.#rooms.values()) room.close()
     for (const collection of this.#followed) collection.close()
     removeEventListener('pagehide', this.#hidden)
@@ -139,6 +142,7 @@ export class Home {
       if (this.canAct && this.name) {
         await this.#settlePeer()
         await this.#settleSession()
+        await this.#settleGuests()
         await this.#settleMeeting()
         await this.#settleBrowser()
       }
@@ -163,6 +167,22 @@ export class Home {
     if (this.sessions.items.some((session) => session.peer === this.peerID)) return
     // Nobody was in it yet, and so it may be open to everybody.
     this.openID = (await this.openSession()).id
+  }
+
+  /** A session is open to its guests until their time is over. */
+  async #settleGuests() {
+    clearTimeout(this.#guestsTimer)
+    const { guests } = settings()
+    const left = ({ until }) => new Date(until) - Date.now()
+    for (const [id, { type, ...kept }] of Object.entries(guests)) {
+      const session = this.sessions.get(id)
+      if (session && left(kept) > 0) continue
+      if (session?.adhoc === type && isForGuests(session)) await this.gateway.patch(`/v1/sessions/${id}`, { adhoc: null })
+      delete guests[id]
+      keep({ guests })
+    }
+    const next = Math.min(...Object.values(guests).map(left))
+    if (next < Infinity) this.#guestsTimer = setTimeout(() => this.settle(), next + 1000)
   }
 
   async #settleMeeting() {

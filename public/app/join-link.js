@@ -11,18 +11,31 @@ export function asCode(text) {
   return letters.length > codeLength / 2 ? `${letters.slice(0, 4)}-${letters.slice(4)}` : letters
 }
 
-/** The `code` behind an address, and the photo wall that its `guest` comes for, by service type and peer; null if there is none. */
+const guestTypes = 'room-'
+
+/** The service type by which guests find a session. */
+export const guestType = (session) => `${guestTypes}${session.slice(0, 8)}`
+
+/** Whether a session is open to guests, and not to everybody. */
+export const isForGuests = (session) => Boolean(session.adhoc?.startsWith(guestTypes))
+
+/**
+ * The `code` behind an address, and what its `guest` comes for: a photo wall, by its service type and peer, or a session, by its
+ * service type; null if there is no code.
+ */
 export function readLink(hash) {
   const code = /^#code=([A-Za-z0-9-]{1,16})(&|$)/.exec(hash)?.[1]
   if (code === undefined) return null
   const [, type, peer] = /&wall=(wall-[a-z0-9]{1,10})\.([a-z2-7]{26})$/.exec(hash) ?? []
-  return { code: asCode(code), guest: type ? { type, peer } : null }
+  const [, room] = /&room=([a-z0-9-]{1,15})$/.exec(hash) ?? []
+  return { code: asCode(code), guest: type ? { type, peer } : room ? { type: room } : null }
 }
 
 /** What `readLink` reads; the empty text without a code. */
 export function behind({ code, guest } = {}) {
   if (!code) return ''
-  return `#code=${code}${guest ? `&wall=${guest.type}.${guest.peer}` : ''}`
+  if (!guest) return `#code=${code}`
+  return `#code=${code}&${guest.peer ? `wall=${guest.type}.${guest.peer}` : `room=${guest.type}`}`
 }
 
 /**

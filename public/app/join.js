@@ -64,8 +64,8 @@ export function join({ gateway, about, problem, invited, done, speak }) {
   const element = h('main', { class: 'join' },
     h('form', { class: 'card', onsubmit: pair, novalidate: false },
       logo(),
-      h('h1', {}, guest ? t('wall.name') : about.name),
-      h('p', { class: 'hint' }, guest ? t('guest.why') : t(problem && wasKnown ? 'join.signedOut' : 'join.why')),
+      h('h1', {}, guest?.peer ? t('wall.name') : about.name),
+      h('p', { class: 'hint' }, guest ? t(guest.peer ? 'guest.why' : 'guest.whyRoom') : t(problem && wasKnown ? 'join.signedOut' : 'join.why')),
       // The link has brought it.
       guest ? [] : [
         h('label', { for: 'code' }, t('join.code')), code,

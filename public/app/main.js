@@ -15,6 +15,8 @@ let shown = null
 /** Makes what is shown, in the language of the moment. */
 let make = null
 let home = null
+/** Whether this browser has joined, also as a guest. */
+let isIn = false
 
 function put(maker) {
   make = maker
@@ -68,6 +70,7 @@ setInterval(() => (document.hidden ? shown?.update?.() : changed()), 1000)
 async function start() {
   home?.close()
   home = null
+  isIn = false
   let about
   try {
     about = await gateway.get('/v1/gateway')
@@ -90,9 +93,10 @@ async function start() {
   // From here on this browser is a guest of that, and of nothing else.
   if (invited?.guest) keep({ guest: invited.guest })
   invited = null
+  isIn = true
   if (settings().guest) {
-    const { guestPage } = await import('./guest.js')
-    return put(() => guestPage(gateway, about))
+    const [{ guestPage }, { guestRoom }] = await Promise.all([import('./guest.js'), import('./guest-room.js')])
+    return put(() => (settings().guest.peer ? guestPage : guestRoom)(gateway, about, changed))
   }
   home = new Home(gateway, about, changed)
   put(() => shell(home, speak))
@@ -110,7 +114,7 @@ addEventListener('hashchange', () => {
 })
 
 gateway.addEventListener('state', () => {
-  if (gateway.state === 'refused' && (home || settings().guest)) start()
+  if (gateway.state === 'refused' && isIn) start()
   changed()
 })
 

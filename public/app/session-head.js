@@ -3,6 +3,7 @@
 import { avatar } from './avatar.js'
 import { h, icon, list, say, set, show, whenChanged } from './dom.js'
 import { verified } from './icons.js'
+import { isForGuests } from './join-link.js'
 import { Links } from './links.js'
 import { ask } from './question.js'
 import { sessionFiles } from './session-files.js'
@@ -77,7 +78,12 @@ export function sessionHead(home) {
     },
   })
   const lock = h('label', { class: 'check' }, locked, t('session.lock'))
-  const more = h('div', { class: 'row wrap end' }, lock, h('span', { class: 'grow' }),
+  const guests = h('button', { class: 'quiet', onclick: () => home.attempt(async () => {
+    const { room } = home
+    const { inviteGuests } = await import('./room-guests.js')
+    inviteGuests(home, room)
+  }) }, t('guests.title'))
+  const more = h('div', { class: 'row wrap end' }, lock, h('span', { class: 'grow' }), guests,
     h('button', { class: 'quiet', onclick: () => leave(home) }, t('leave.button')),
     h('button', { onclick: () => home.attempt(() => home.openSession()) }, t('session.new')))
   const panel = h('div', { id: 'members', class: 'panel', hidden: true }, members, none, more)
@@ -114,11 +120,12 @@ export function sessionHead(home) {
     say(foldFiles, t('count.files', { count: fileCount }))
     files.update(room)
     say(heading, title(room))
-    say(count, [whoIsThere(room), room.session.adhoc && t('session.open'), room.session.locked && t('session.locked')]
+    say(count, [whoIsThere(room), room.session.adhoc && !home.isGuest && t(isForGuests(room.session) ? 'session.guests' : 'session.open'), room.session.locked && t('session.locked')]
       .filter(Boolean).join(' · '))
     drawMembers(room.people)
     show(none, room.people.length === 0)
-    show(more, home.canAct)
+    show(more, home.canAct && !home.isGuest)
+    show(guests, home.isOperator && !room.session.locked)
     locked.checked = room.session.locked
   })
 
@@ -173,8 +180,8 @@ function member(home, { id }, links) {
       say(reach, short)
       set(reach, 'title', long)
       const isComparing = home.room?.comparisons.get(id) !== undefined
-      show(verify, home.canAct && member.state === 'connected' && !member.verified && !isComparing)
-      show(remove, home.canAct && member.state !== 'notConnected')
+      show(verify, home.canAct && !home.isGuest && member.state === 'connected' && !member.verified && !isComparing)
+      show(remove, home.canAct && !home.isGuest && member.state !== 'notConnected')
     },
   }
 }

@@ -5,8 +5,8 @@
 
 import { h, icon, list, say, set, show } from './dom.js'
 import { shownImages } from './file-card.js'
+import { makeGuestCode } from './guest-code.js'
 import { expand } from './icons.js'
-import { joinLink } from './join-link.js'
 import { qrImage } from './qr.js'
 import { ask } from './question.js'
 import { Room } from './room.js'
@@ -14,7 +14,6 @@ import { keep, settings } from './settings.js'
 import { t } from './texts.js'
 import { timeLeft } from './words.js'
 
-const guestsMax = 200
 const openSeconds = 6 * 3600
 /** The page of a guest: it has a peer, joins a session, and sends resources. */
 const guestScopes = ['peers', 'sessions', 'resources']
@@ -31,13 +30,8 @@ async function openWall(home) {
   keep({ wall })
 }
 
-async function makeCode(home, { peer, type }, seconds) {
-  const { startedAt } = home.about
-  const code = await home.gateway.post('/v1/pairing-codes', {
-    role: 'member', scopes: guestScopes, seconds, uses: guestsMax, label: t('wall.name'),
-  })
-  return { code: code.id, until: code.expiresAt, link: joinLink(home, { ...code, guest: { type, peer } }), startedAt }
-}
+const makeCode = (home, { peer, type }, seconds) =>
+  makeGuestCode(home, { guest: { type, peer }, scopes: guestScopes, label: t('wall.name'), seconds })
 
 async function closeWall(home, wall) {
   keep({ wall: null })

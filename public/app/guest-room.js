@@ -1,0 +1,91 @@
+// A guest of a session: a name, and its chat.
+
+import { Emitter } from '../client/emitter.js'
+import { chat } from './chat.js'
+import { h, say, set } from './dom.js'
+import { enter } from './guest.js'
+import { notes } from './notes.js'
+import { ask } from './question.js'
+import { Room } from './room.js'
+import { forget, keep, settings } from './settings.js'
+import { t } from './texts.js'
+import { Transfers } from './transfers.js'
+
+/** What a chat needs of a `Home`, with the scopes of a guest: one session, and no events. */
+class GuestHome {
+  canAct = true
+  isGuest = true
+  hasName = true
+  trouble = null
+  room
+  events = Object.assign(new Emitter(), { items: [] })
+
+  constructor(gateway, about, changed) {
+    Object.assign(this, { gateway, about, changed })
+    this.transfers = new Transfers(this)
+    this.attempt(async () => {
+      const session = await enter(gateway, settings())
+      this.room = Object.assign(new Room(this, session.id), { session })
+      changed()
+    })
+  }
+
+  get rooms() { return this.room ? [this.room] : [] }
+
+  async attempt(work) {
+    try {
+      return await work()
+    } catch (problem) {
+      this.fail(problem)
+      return null
+    }
+  }
+
+  fail(problem) {
+    if (problem.name === 'AbortError') return
+    this.trouble = problem
+    this.changed()
+  }
+
+  /** Deletes the guest at the gateway, and here. */
+  async leave() {
+    const kept = settings()
+    forget()
+    try {
+      await this.gateway.deleteSelf()
+    } catch (problem) {
+      keep(kept)
+      throw problem
+    }
+  }
+}
+
+export function guestRoom(gateway, about, changed) {
+  const home = new GuestHome(gateway, about, changed)
+  const [top, talk] = [notes(home), chat(home)]
+  const state = h('span', { class: 'state', role: 'status' }, h('i', { class: 'dot' }), h('span'))
+  const leave = h('button', { class: 'quiet', onclick: async () => {
+    const answer = await ask({
+      title: t('own.deleteQuestion'), text: [t('own.deleteText')],
+      answers: [{ value: 'leave', name: t('own.deleteYes'), kind: 'danger' }],
+    })
+    if (answer) await home.attempt(() => home.leave())
+  } }, t('leave.button'))
+  const element = h('div', { class: 'shell alone' },
+    h('header', { class: 'head' },
+      h('img', { src: 'icon.svg', alt: '', width: 30, height: 30 }), h('h1', {}, about.name), state, leave),
+    top.element, h('main', {}, h('div', { class: 'page' }, talk.element)))
+  return {
+    element,
+    update() {
+      set(state, 'data-state', gateway.state)
+      say(state.lastChild, t(`state.${gateway.state}`))
+      top.update()
+      talk.update()
+    },
+    removed() {
+      talk.removed()
+      home.room?.close()
+    },
+  }
+}
