@@ -180,3 +180,17 @@ class Examples(Stage):
         page.get_by_role("button", name="Send").click()
         expect(answer).to_contain_text("nobody")
         expect(page.locator("#code")).to_contain_text("Not found")
+
+    def test_requests_are_tried_with_a_token_of_ones_own(self):
+        gateway = self.gateways[0].operator()
+        page = self.page(gateway)
+        page.goto(f"{gateway.url}/examples/request.html")
+        expect(page.locator("#status")).to_contain_text("has not joined")
+        page.get_by_label("Token").fill(gateway.token)
+        expect(page.locator("#status")).to_have_text("Requests are made with your token.")
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator("#text")).to_contain_text('"role": "operator"')
+        self.assertNotIn(gateway.token, page.locator("#curl").inner_text())
+        page.get_by_label("Token").fill("wrong")
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator("#code")).to_contain_text("Not authenticated")

@@ -8,8 +8,8 @@ const kept = JSON.parse(localStorage.getItem(root.pathname === '/' ? 'vicinity' 
 const status = document.querySelector('#status')
 const lineLengthMax = 1 << 20
 
-/** The gateway, as this browser sees it. */
-export const bare = () => new Vicinity(root.href, { csrf: kept.csrf })
+/** The gateway, as this browser sees it, or the client that has a token. */
+export const bare = (token) => new Vicinity(root.href, token ? { token } : { csrf: kept.csrf })
 
 /** The session of all who have joined the type; never fulfilled where this browser has not joined its gateway yet. */
 export async function enter(type) {

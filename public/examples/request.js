@@ -10,7 +10,7 @@ const make = (tag, properties, ...children) => {
   return element
 }
 
-const gateway = bare()
+let gateway = bare()
 const contract = await gateway.get('/openapi.json')
 const resolve = (json) => (json?.$ref ? json.$ref.slice(2).split('/').reduce((at, name) => at[name], contract) : json)
 
@@ -31,7 +31,14 @@ for (const { name } of contract.tags) {
   if (options.length > 0) choice.append(make('optgroup', { label: name }, ...options))
 }
 choice.value = operations.findIndex(({ operationId }) => operationId === 'getGateway')
-find('status').textContent = gateway.csrf ? 'Requests are made as this browser.' : 'This browser has not joined: only public requests work.'
+
+/** With a token that was typed, or as this browser. */
+function use() {
+  const token = find('token').value.trim()
+  gateway = bare(token)
+  find('status').textContent = token ? 'Requests are made with your token.'
+    : gateway.csrf ? 'Requests are made as this browser.' : 'This browser has not joined: only public requests work.'
+}
 
 const current = () => operations[choice.value]
 const asked = () => [...find('parameters').querySelectorAll('input')].filter((input) => input.value !== '')
@@ -92,6 +99,8 @@ async function send(event) {
 }
 
 choice.onchange = show
+find('token').oninput = use
 find('form').oninput = write
 find('form').onsubmit = send
+use()
 show()
