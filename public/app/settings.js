@@ -10,7 +10,7 @@ export const typeByDefault = 'adhoc'
 export function settings() {
   const kept = {
     name: '', type: typeByDefault, meeting: 'ask', looking: true, peer: null, session: null, open: null, csrf: null,
-    language: null, wall: null, guest: null, guests: {}, alerts: false,
+    language: null, wall: null, guest: null, guests: {}, alerts: false, sound: null,
   }
   try {
     return Object.assign(kept, JSON.parse(localStorage.getItem(place)))

@@ -8,6 +8,7 @@ export default {
   'alerts.blocked': 'Mitteilungen sind in den Einstellungen dieses Browsers blockiert.',
   'alerts.label': 'Bei Einladungen und Nachrichten benachrichtigen',
   'alerts.messages': { one: '{count} neue Nachricht', other: '{count} neue Nachrichten' },
+  'alerts.sound': 'Ton bei Einladungen und Nachrichten',
   'app.name': 'Vicinity',
   'audit.accepted': 'Angenommen',
   'audit.declined': 'Abgelehnt',

@@ -8,6 +8,7 @@ export default {
   'alerts.blocked': 'Notifications are blocked in the settings of this browser.',
   'alerts.label': 'Notify me of invitations and messages',
   'alerts.messages': { one: '{count} new message', other: '{count} new messages' },
+  'alerts.sound': 'Play a sound for invitations and messages',
   'app.name': 'Vicinity',
   'audit.accepted': 'Accepted',
   'audit.declined': 'Declined',
