@@ -16,7 +16,7 @@ export function invitations(home, open) {
     const picture = avatar(name)
     const left = h('span', { class: 'hint', 'aria-hidden': 'true' })
     const isText = invitation.context && invitation.encoding !== 'base64'
-    const note = h('p', { class: 'quote' }, isText ? invitation.context : '')
+    const note = h('p', { class: 'quote', id: `note-${invitation.id}` }, isText ? invitation.context : '')
     show(note, Boolean(isText))
     const answer = (work) => async () => {
       for (const button of element.querySelectorAll('button')) button.disabled = true
@@ -28,7 +28,8 @@ export function invitations(home, open) {
       open()
     }
     const title = h('h2', { class: 'grow', id: `invitation-${invitation.id}` }, t('invitations.invites', { name }))
-    const element = h('article', { class: 'card ring', 'aria-labelledby': title.id },
+    // It is not modal: whoever writes something goes on, and answers later.
+    const element = h('div', { class: 'card ring', role: 'dialog', 'aria-labelledby': title.id, 'aria-describedby': isText && note.id },
       h('div', { class: 'row' }, picture.element, title, left),
       note,
       h('div', { class: 'row end' },
