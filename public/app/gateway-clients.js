@@ -6,15 +6,23 @@ import { ask } from './question.js'
 import { t } from './texts.js'
 import { date, joined, size, timeOrDate, worded } from './words.js'
 
-/** How often what changes by the second is asked for, and of how many clients. */
+/** How often what changes by the second is asked for, and of how many clients at a time: all have their turns. */
 const queuesInterval = 10_000
 const askedMax = 50
+
+/** The clients that are asked next, after the one that was asked last. */
+export function nextOf(clients, last, max = askedMax) {
+  const start = clients.findIndex(({ id }) => id === last) + 1
+  return [...clients.slice(start), ...clients.slice(0, start)].slice(0, max)
+}
+
 const scopeCount = 8
 
 export function clients(home) {
   /** Last seen and queues, by client. */
   const queues = new Map()
   let asked = 0
+  let last
 
   const devices = rows(words, (client) => (client.id === home.client.id ? null : h('button', {
     class: 'quiet', onclick: () => home.attempt(() => revoke(client)),
@@ -32,7 +40,7 @@ export function clients(home) {
         t('clients.since', { time: date(client.createdAt) }),
         own?.lastSeenAt && t('clients.seen', { time: timeOrDate(own.lastSeenAt) }),
         client.expiresAt && t('clients.until', { time: date(client.expiresAt) }),
-        waiting > 0 && t('clients.queued', { size: size(waiting) })),
+        own && t('clients.queued', { size: size(waiting) })),
     ]
   }
 
@@ -45,7 +53,9 @@ export function clients(home) {
   }
 
   async function askQueues() {
-    for (const { id } of home.clients.items.slice(0, askedMax)) {
+    for (const id of queues.keys()) if (!home.clients.get(id)) queues.delete(id)
+    for (const { id } of nextOf(home.clients.items, last)) {
+      last = id
       const answer = await home.gateway.get(`/v1/clients/${id}/queues`).catch(() => null)
       if (answer) queues.set(id, answer)
       else queues.delete(id)
