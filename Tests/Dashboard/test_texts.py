@@ -92,7 +92,7 @@ class Languages(Stage):
         page.get_by_label("Kopplungscode").fill(self.gateways[0].new_code())
         page.get_by_label("Dein Name").fill("Ada")
         page.get_by_role("button", name="Beitreten").click()
-        expect(page.locator(".count")).to_have_text("In der Nähe")
+        expect(page.locator(".count")).to_have_text("0 Personen in der Nähe")
         self.picture(page, "nearby-de-phone")
         page.get_by_role("link", name="Gateway").click()
         expect(page.get_by_role("heading", name="Dieser Browser")).to_be_visible()

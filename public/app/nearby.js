@@ -52,7 +52,7 @@ export function nearby(home, open, scroller, gather) {
     show(search, found.length >= searchedMin || wanted !== '')
     shown = wanted ? found.filter((peer) => peer.displayName.toLowerCase().includes(wanted)) : found
     entries.draw(shown, false)
-    say(count, found.length ? t('nearby.count', { count: found.length }) : t('nearby.title'))
+    say(count, home.found ? t('nearby.count', { count: found.length }) : t('nearby.title'))
     say(group, searching())
     show(pulse, home.canAct && home.isLooking)
     show(empty, shown.length === 0)
