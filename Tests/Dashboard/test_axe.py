@@ -70,7 +70,7 @@ class Axe(OperatorStage):
         expect(ada.locator(".compared")).to_be_visible()
         self.check(ada, "comparing")
         ada.get_by_role("button", name=word("They differ")).click()
-        expect(ada.locator(".overlay")).to_contain_text(word("The codes differ: someone may be reading along. Share nothing confidential."))
+        expect(ada.locator(".overlay")).to_contain_text(word("The codes differ: someone may be between you. Share nothing confidential."))
         self.check(ada, "codes differ")
         ada.locator(".overlay").get_by_role("button", name=word("Close")).click()
         self.look_at_guests(ada)

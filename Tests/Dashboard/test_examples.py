@@ -93,7 +93,7 @@ class Examples(Stage):
     def test_p_app_6_things_to_do_are_the_same_for_both_also_those_that_were_added_alone(self):
         ada, ben = pages = self.open("todo")
         for page, text in ((ada, "Buy milk"), (ben, "Water the plants")):
-            page.get_by_label("What is to be done").fill(text)
+            page.get_by_label("New task").fill(text)
             page.keyboard.press("Enter")
         for page in pages:
             expect(page.locator("#items li")).to_have_count(2)
@@ -104,7 +104,7 @@ class Examples(Stage):
         ben.goto(self.gateways[1].url)
         expect(ada.get_by_role("status").first).to_contain_text("Open this page", timeout=30_000)
         ada.get_by_role("button", name="Remove Buy milk").click()
-        ada.get_by_label("What is to be done").fill("Call Cleo")
+        ada.get_by_label("New task").fill("Call Cleo")
         ada.keyboard.press("Enter")
         ben.go_back()
         expect(ben.locator("#items label")).to_have_text(["Water the plants", "Call Cleo"], timeout=30_000)
@@ -128,7 +128,7 @@ class Examples(Stage):
 
     def test_p_app_6_curves_of_what_the_other_device_feels_are_drawn_live(self):
         ada, ben = pages = self.open("sensors")
-        ada.get_by_role("button", name="Send what this device feels").click()
+        ada.get_by_role("button", name="Send this device’s motion").click()
         for step in range(40):
             ada.mouse.move(200 + step * 15, 300 + step % 7 * 40)
             ada.wait_for_timeout(50)

@@ -42,7 +42,7 @@ class Trust(Stage):
     def test_p_sec_5_codes_that_differ_warn(self):
         _, ben, cards = self.begin_comparison()
         cards[1].get_by_role("button", name="They differ").click()
-        expect(cards[1]).to_contain_text("someone may be reading along")
+        expect(cards[1]).to_contain_text("someone may be between you")
         self.picture(ben, "codes-differ-phone-dark")
 
     def test_p_sec_3_who_comes_in_without_a_certificate_waits_for_a_decision(self):

@@ -27,13 +27,13 @@ start.onclick = async () => {
   // One system asks its user first.
   await globalThis.DeviceMotionEvent?.requestPermission?.().catch(() => {})
   addEventListener('devicemotion', ({ accelerationIncludingGravity: now }) => {
-    if (now?.x !== null && now?.x !== undefined) felt = { is: 'Its motion', x: now.x, y: now.y, z: now.z }
+    if (now?.x !== null && now?.x !== undefined) felt = { isMotion: true, x: now.x, y: now.y, z: now.z }
   })
   // Without such a sensor, the pointer is one.
   addEventListener('pointermove', ({ clientX, clientY, movementX, movementY }) => {
-    if (felt?.is === 'Its motion') return
+    if (felt?.isMotion) return
     const scaled = (value, whole) => (value / whole * 2 - 1) * range
-    felt = { is: 'Its pointer', x: scaled(clientX, innerWidth), y: scaled(clientY, innerHeight), z: Math.hypot(movementX, movementY) }
+    felt = { isMotion: false, x: scaled(clientX, innerWidth), y: scaled(clientY, innerHeight), z: Math.hypot(movementX, movementY) }
   })
   kind.textContent = 'Move this device, or the pointer on it.'
   setInterval(send, interval)
@@ -42,7 +42,7 @@ start.onclick = async () => {
 function send() {
   if (!felt) return
   const sample = Object.fromEntries(axes.map((axis) => [axis, Math.round(felt[axis] * 100) / 100]))
-  kind.textContent = `${felt.is} is sent.`
+  kind.textContent = felt.isMotion ? 'Sending this device’s motion…' : 'Sending the pointer’s position…'
   plotOf('own', 'This device').add(sample)
   if (session.connected.length > 0) session.send(sample, { reliable: false }).catch(() => {})
 }

@@ -27,7 +27,7 @@ package enum IsolationCheck {
       )
     }
     if known.isEmpty {
-      let nobody = Finding(.isolation, .unknown, "Nobody else was heard, so nobody could be asked for an answer.")
+      let nobody = Finding(.isolation, .unknown, "No other host was heard, so this could not be checked.")
       return wireless.isEmpty ? [nobody] : wireless
     }
     return wireless

@@ -56,7 +56,7 @@ package struct MulticastCheck: Sendable {
       let more = others.count > 4 ? " and \(others.count - 4) more" : ""
       return Finding(.multicast, .good, "Other hosts were heard by multicast on \(name): \(hosts)\(more).")
     }
-    let nobody = "Nobody else was heard by multicast on \(name) in \(time.components.seconds) s"
+    let nobody = "No other host was heard by multicast on \(name) in \(time.components.seconds) s"
     let cure =
       "If other hosts are there: a firewall on one of the two, or a switch or access point that drops "
       + "multicast (look for IGMP snooping, 'multicast enhancement', client isolation)."

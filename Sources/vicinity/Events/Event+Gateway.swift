@@ -13,7 +13,7 @@ extension Event {
     ) { paint in
       let whose = web.hasOwnAuthority ? "authority, whose certificate is at /v1/gateway/authority" : "certificate"
       let others = web.urls.map {
-        "\($0) from another\($0.hasPrefix("http:") ? ", where others can read along" : "")"
+        "\($0) from another\($0.hasPrefix("http:") ? ", not encrypted" : "")"
       }
       return (web.local.map { ["open \(paint(.strong, $0)) in a browser of this machine"] } ?? [])
         + others.map { paint(.faint, "  or \($0)") }
