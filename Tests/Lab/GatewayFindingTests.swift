@@ -152,6 +152,26 @@ extension LabTests {
       }
     }
 
+    @Test func `A gateway with --discovery none announces nothing and finds nobody`() async throws {
+      try await Rig.lend(2) { rig in
+        let type = "gate-alone"
+        let alone = try await rig.hosts[0].gate("--discovery", "none").peer("Alone")
+        let records = try rig.hosts[1].start("avahi-browse", "--parsable", "--resolve", "--all")
+        let browser = try await rig.hosts[1].visit("browse", type, "--keys", "ephemeral", name: "Looking")
+        try await alone.advertise(type)
+        let found = try await alone.browse(type)
+        let native = try await rig.hosts[1].visit("advertise", type)
+        try await browser.finds(native)
+        try await records.tells("=", native.peer)
+        // An announcement would arrive within this time.
+        await Laboratory.pass(.seconds(4))
+        #expect(browser.told("found").map { $0["peer"] } == [native.peer])
+        #expect(!records.output.contains(rig.hosts[0].cable.address), "\(records.output)")
+        #expect(try await alone.gate.asks("GET", found)["items"] == [])
+        #expect(try await alone.gate.asks("GET", "/v1/links")["items"] == [])
+      }
+    }
+
     @Test
     func
       `P-ID-4 P-BRO-5 P-SES-1 A gateway that is killed, or whose power goes, is lost in time and is back in its place`()

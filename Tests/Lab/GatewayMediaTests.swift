@@ -44,5 +44,43 @@ extension LabTests {
         }
       }
     }
+
+    @Test
+    func `P-SES-8 Clients of two gateways without a common medium find each other, talk and send a file over a relay`()
+      async throws
+    {
+      try await Rig.lend(3) { rig in
+        try await rig.makeMeetingFolder()
+        let type = "gate-relayed"
+        let relay = try await rig.hosts[2].visit("adhoc", "gate-relays", Rig.twoMedia + ["--medium", "relay"])
+        let anna = try await rig.hosts[0].gate(["--medium", Rig.folderMedium, "--medium", "relay"]).peer("Anna")
+        let bert = try await rig.hosts[1].gate(["--medium", "lan", "--medium", "relay"]).peer("Bert")
+        try await anna.advertise(type, ["invitations": "accept", "session": .text(anna.sessionID)])
+        let found = try await bert.browse(type)
+        try await bert.gate.wait(in: found, "\(anna.peer) is found", within: .seconds(20)) {
+          $0["id"] == .text(anna.peer)
+        }
+        try await bert.invite(anna.peer, type)
+        try await bert.meets(anna.peer, within: .seconds(20))
+        try await anna.meets(bert.peer)
+        for (one, other) in [(anna, bert), (bert, anna)] {
+          try await one.send("from \(one.peer)")
+          try await other.hears("from \(one.peer)")
+          let links = try await one.gate.asks("GET", "/v1/links")["items"]?.list ?? []
+          #expect(links.contains { $0["medium"] == "relay" }, "\(links)")
+        }
+        let sum = try await anna.gate.host.file("picture.bin", bytes: 3_000_000)
+        let resource = try await anna.gate.makes(
+          "\(anna.session)/resources", ["name": "picture.bin", "to": .text(bert.peer)])
+        try await anna.gate.asks("PUT", "\(resource)/content", nil, "-T", "\(LabHost.home)/picture.bin")
+        let received = try await bert.gate.wait(in: "\(bert.session)/resources", "the file", within: .seconds(30)) {
+          $0["state"] == "complete"
+        }
+        let content = try #require(received["content"]?.text)
+        try await bert.gate.asks("GET", content, nil, "-o", "\(LabHost.home)/received.bin")
+        #expect(try await bert.gate.host.sum("received.bin") == sum)
+        #expect(relay.messages.isEmpty && relay.connected.isEmpty)
+      }
+    }
   }
 }

@@ -121,6 +121,131 @@ extension LabTests {
       }
     }
 
+    @Test
+    func `P-HAB-1 Advertisers and browsers of gateways end once somebody is connected, or once the session is full`()
+      async throws
+    {
+      try await Rig.lend(3) { rig in
+        let anna = try await rig.hosts[0].gate().peer("Anna", ["maxPeers": 3])
+        let bert = try await rig.hosts[1].gate().peer("Bert", ["maxPeers": 3])
+        var seen: [String: VicinityPeer] = [:]
+        var advertisers: [String: String] = [:]
+        for until in ["connected", "full", "stopped"] {
+          let type = "gate-\(until)"
+          seen[until] = try await rig.hosts[2].visit("browse", type, "--keys", "ephemeral", name: until)
+          advertisers[until] = try await anna.advertise(
+            type, ["invitations": "accept", "session": .text(anna.sessionID), "until": .text(until)])
+          _ = try await bert.gate.makes(
+            "/v1/browsers", ["peer": .text(bert.peer), "serviceType": .text(type), "until": .text(until)])
+        }
+        for browser in seen.values {
+          try await browser.program.event("found", within: .seconds(10)) { $0["peer"] == anna.peer }
+        }
+
+        @Laboratory
+        func remain(_ left: Set<String>) async throws {
+          for (path, peer) in [("/v1/advertisers", anna), ("/v1/browsers", bert)] {
+            try await Laboratory.wait(until: "of \(path) those until \(left) remain", within: .seconds(10)) {
+              let items = try await peer.gate.asks("GET", "\(path)?peer=\(peer.peer)")["items"]?.list ?? []
+              return Set(items.compactMap { $0["until"]?.text }) == left
+            }
+          }
+          for (until, browser) in seen {
+            if left.contains(until) {
+              #expect(browser.told("lost").isEmpty)
+            } else if browser.told("lost").isEmpty {
+              try await browser.program.event("lost", within: .seconds(10)) { $0["peer"] == anna.peer }
+            }
+          }
+        }
+        try await remain(["connected", "full", "stopped"])
+        try await bert.invite(anna.peer, "gate-stopped")
+        try await anna.meets(bert.peer)
+        try await remain(["full", "stopped"])
+
+        // The program is the third in both sessions.
+        let native = try await rig.hosts[2].visit("invite", "gate-full", anna.peer, name: "Cleo")
+        for peer in [anna, bert] { try await peer.meets(native.peer, within: .seconds(15)) }
+        try await remain(["stopped"])
+        try await anna.gate.asks("DELETE", #require(advertisers["stopped"]))
+        try await #require(seen["stopped"]).program.event("lost", within: .seconds(10)) { $0["peer"] == anna.peer }
+        #expect(try await anna.connected() == [bert.peer, native.peer].sorted())
+      }
+    }
+
+    @Test
+    func `P-HAB-4 A client that leaves is away to another gateway and to a program; its messages wait for its return`()
+      async throws
+    {
+      try await Rig.lend(3) { rig in
+        let type = "gate-grace"
+        let anna = try await rig.hosts[0].gate("--away-after", "1").peer("Anna")
+        let bert = try await rig.hosts[1].gate().peer("Bert")
+        let found = try await bert.browse(type)
+        let native = try await rig.hosts[2].visit("adhoc", type)
+        for peer in [anna, bert] { try await peer.gate.asks("PATCH", peer.session, ["adhoc": .text(type)]) }
+        for peer in [anna, bert] { try await peer.meets(native.peer, within: .seconds(15)) }
+        try await bert.meets(anna.peer)
+
+        @Laboratory
+        func sees(away: Bool) async throws {
+          for (path, key) in [(found, "id"), ("\(bert.session)/members", "peer")] {
+            try await bert.gate.wait(in: path, "\(anna.peer) is \(away ? "away" : "here")", within: .seconds(15)) {
+              $0[key] == .text(anna.peer) && ($0["awaySince"] != nil) == away
+            }
+          }
+          try await native.program.event(away ? "away" : "here", within: .seconds(15)) { $0["peer"] == anna.peer }
+        }
+        try await sees(away: true)
+        try await bert.send("for later")
+        try native.say("for later too")
+        for text in ["for later", "for later too"] { try await anna.hears(text) }
+        // A client that follows a list is present for as long.
+        let messages = try anna.gate.follows("\(anna.session)/messages")
+        try await sees(away: false)
+        try await messages.program.end()
+        for events in [native.told("lost"), native.told("notConnected")] { #expect(events.isEmpty) }
+        #expect(try await bert.gate.subjects(of: "lost").isEmpty)
+      }
+    }
+
+    @Test
+    func `P-HAB-5 A refusal stands for another gateway, over its restart, and for a program, until a user invites`()
+      async throws
+    {
+      try await Rig.lend(3) { rig in
+        let (type, other) = ("gate-refusal", "gate-refusal-2")
+        let (anna, bert) = (try await rig.hosts[0].gate().peer("Anna"), try await rig.hosts[1].gate().peer("Bert"))
+        for type in [type, other] { try await anna.advertise(type) }
+        try await bert.gate.asks("PATCH", bert.session, ["adhoc": .text(type)])
+        let native = try await rig.hosts[2].visit("adhoc", other)
+        for peer in [bert.peer, native.peer] {
+          try await anna.answer(try await anna.invitation(from: peer, within: .seconds(20)), "declined")
+        }
+        try await bert.sees(anna.peer, leaveAs: "declined")
+        let declined = try await native.program.event("notConnected", within: .seconds(5)) { $0["peer"] == anna.peer }
+        #expect(declined["reason"] == "declined" && declined.object["askedAgain"] == .truth(false), "\(declined)")
+
+        try await bert.gate.program.end()
+        let again = ClientPeer(gate: try await bert.gate.restart(), peer: bert.peer, session: bert.session)
+        let found = try await again.browse(type)
+        try await again.gate.wait(in: found, "\(anna.peer) is found", within: .seconds(20)) {
+          $0["id"] == .text(anna.peer)
+        }
+        // Ad hoc mode invites within this time.
+        await Laboratory.pass(.seconds(6))
+        let asked = try await anna.gate.asks("GET", "/v1/invitations?peer=\(anna.peer)")["items"]?.list ?? []
+        #expect(asked.count == 2 && asked.allSatisfy { $0["state"] == "declined" }, "\(asked)")
+
+        try await again.invite(anna.peer, type)
+        try native.program.say("invite Anna")
+        for peer in [bert.peer, native.peer] {
+          try await anna.answer(try await anna.invitation(from: peer), "accepted")
+          try await anna.meets(peer)
+        }
+      }
+    }
+
     @Test func `P-NET-1 The session of two gateways on two networks outlives one of them`() async throws {
       try await Rig.lend(2) { rig in
         let second = try await rig.addNetwork()

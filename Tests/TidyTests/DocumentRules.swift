@@ -76,10 +76,10 @@ enum DocumentRules {
   }
 
   /// The rules between peers, which tests prove with processes on hosts of their own. The other families concern the
-  /// network itself, whole applications and advice; the one on relays has no such tests yet.
-  static let labRules = parityRules.filter { rule in
-    !["P-NET", "P-APP", "P-HAB"].contains { rule.hasPrefix($0) } && rule != "P-SES-8"
-  }
+  /// network itself, whole applications and advice.
+  static let labRules =
+    parityRules.filter { rule in !["P-NET", "P-APP", "P-HAB"].contains { rule.hasPrefix($0) } }
+    + ["P-HAB-1", "P-HAB-4", "P-HAB-5"]
 
   /// The rules that a client of a gateway can observe, which tests also prove with two gateways in processes of their
   /// own. The dashboard's tests prove the rules of a ready-made interface.
