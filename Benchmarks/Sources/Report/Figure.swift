@@ -16,6 +16,8 @@ public struct Figure {
 
   public enum Verdict: String {
     case met
+    /// The median misses the goal, and the best of its measurements meets it: the miss is within the run-to-run spread.
+    case metWithinNoise = "met within noise"
     /// A time that misses its goal says so and fails nothing: machines differ, and are busy.
     case missed
     /// An allocation over its threshold fails the run: it is exact on any machine.
@@ -34,6 +36,9 @@ public struct Figure {
 
   public var verdict: Verdict {
     if case .none = goal { return .plain }
-    return goal.isMet(by: value) ? .met : gates ? .over : .missed
+    if goal.isMet(by: value) { return .met }
+    if gates { return .over }
+    return spread.map { goal.isMet(by: $0.lowerBound) || goal.isMet(by: $0.upperBound) } == true
+      ? .metWithinNoise : .missed
   }
 }

@@ -31,7 +31,7 @@ public struct Table {
     let rows =
       [["figure", "value", "goal", ""]]
       + figures.map { figure in
-        [figure.name, "\(number(figure.value)) \(figure.unit)", goal(of: figure), figure.verdict.rawValue]
+        [figure.name, "\(number(figure.value)) \(figure.unit)", goal(of: figure), verdict(of: figure)]
       }
     let widths = (0..<4).map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
@@ -45,6 +45,12 @@ public struct Table {
     case .atLeast(let bound): "≥ \(number(bound)) \(figure.unit)"
     case .none: ""
     }
+  }
+
+  /// A verdict that depends on the spread is shown with it.
+  private func verdict(of figure: Figure) -> String {
+    guard figure.verdict == .metWithinNoise, let spread = figure.spread else { return figure.verdict.rawValue }
+    return "\(figure.verdict.rawValue), \(number(spread.lowerBound)) to \(number(spread.upperBound))"
   }
 
   private func number(_ value: Double) -> String {
