@@ -34,6 +34,15 @@ public struct Figure {
   /// The lowest and the highest of the measurements of which the value is the median, where it is one.
   public let spread: ClosedRange<Double>?
 
+  /// How many times better than its goal the value is; below 1 the goal is missed.
+  var ratio: Double? {
+    switch goal {
+    case .atMost(let bound) where bound > 0 && value > 0: bound / value
+    case .atLeast(let bound) where bound > 0 && value > 0: value / bound
+    default: nil
+    }
+  }
+
   public var verdict: Verdict {
     if case .none = goal { return .plain }
     if goal.isMet(by: value) { return .met }

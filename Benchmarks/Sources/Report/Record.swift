@@ -16,6 +16,7 @@ public struct Record: Encodable {
     let high: Double?
     let atMost: Double?
     let atLeast: Double?
+    let ratio: Double?
     let gates: Bool
   }
 
@@ -54,7 +55,8 @@ public struct Record: Encodable {
       }
       return Entry(
         name: figure.name, unit: figure.unit, value: figure.value, low: figure.spread?.lowerBound,
-        high: figure.spread?.upperBound, atMost: atMost, atLeast: atLeast, gates: figure.gates)
+        high: figure.spread?.upperBound, atMost: atMost, atLeast: atLeast, ratio: figure.ratio,
+        gates: figure.gates)
     }
   }
 
