@@ -54,7 +54,8 @@ struct EveryResourceTests {
   ]
   /// Told only of what has come to an end, has failed, goes on for long, or concerns a crowd.
   private let seldom: Set = [
-    "problem", "reason", "detail", "cause", "cure", "fate", "text", "host", "fingerprint", "next", "del", "code",
+    "problem", "reason", "detail", "cause", "cure", "deliveryStatus", "text", "host", "fingerprint", "next", "del",
+    "code",
     "bytes",
     "bytesPerSecond", "timeLeft", "damaged", "expiresAt", "session", "adhoc", "missed", "oldest", "awaySince",
     "suspended", "adhocProblem", "basePath",

@@ -23,7 +23,7 @@ extension LabTests {
         try await first.program.end()
         let again = try await b.visit("receive", "lab-durable", words)
         #expect(again.peer == first.peer)
-        try await again.program.event("resource", within: .seconds(10)) { $0["goesOn"] == "true" }
+        try await again.program.event("resource", within: .seconds(10)) { $0["resumed"] == "true" }
         try await arrives(at: again, from: sender)
         #expect(try await b.sum("in/long.bin") == sum)
         #expect(try await b.run("ls", "-A", "\(LabHost.home)/in") == "long.bin")
@@ -46,7 +46,7 @@ extension LabTests {
         try await first.program.end()
         let again = try await a.visit("send", "lab-lasting", words)
         #expect(again.peer == first.peer)
-        try await again.program.event("resource", within: .seconds(10)) { $0["goesOn"] == "true" }
+        try await again.program.event("resource", within: .seconds(10)) { $0["resumed"] == "true" }
         try await arrives(at: receiver, from: again)
         #expect(try await b.sum("in/long.bin") == sum)
         #expect(try await b.run("ls", "-A", "\(LabHost.home)/in") == "long.bin")

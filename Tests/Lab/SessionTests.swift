@@ -154,11 +154,11 @@ extension LabTests {
 
     @Test func `P-MSG-3 What cannot be delivered is told`() async throws {
       try await Rig.lend(2) { rig in
-        let party = try await rig.party("msg-fate")
+        let party = try await rig.party("msg-status")
         try await party[1].host.kill()
         try party[0].say("into the void")
         let status = try await party[0].program.event("undelivered", within: .seconds(10))
-        #expect(["unknown", "undelivered"].contains(status["fate"]))
+        #expect(["unknown", "undelivered"].contains(status["deliveryStatus"]))
       }
     }
 

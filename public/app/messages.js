@@ -24,9 +24,9 @@ export function note(room, { event, at }) {
 export function message(room, { key, isMine, at }) {
   const who = h('span', { class: 'who' })
   const text = h('p', { class: 'text' })
-  const fate = isMine ? fateOf(room, key) : null
+  const status = isMine ? deliveryStatus(room, key) : null
   const element = h('div', { class: `message ${isMine ? 'mine' : ''}` },
-    h('p', { class: 'byline' }, who, stamp(at)), h('div', { class: 'said' }, fate?.mark, text), fate?.element)
+    h('p', { class: 'byline' }, who, stamp(at)), h('div', { class: 'said' }, status?.mark, text), status?.element)
   let shown = null
   /** The message for which it was drawn: most messages stay as they are. */
   let drawn = {}
@@ -43,20 +43,20 @@ export function message(room, { key, isMine, at }) {
       const body = said(message)
       if (body !== shown) text.replaceChildren(...withLinks(body))
       shown = body
-      set(element, 'data-state', fate?.update(message))
+      set(element, 'data-state', status?.update(message))
     },
   }
 }
 
 /** The delivery status of an own message. */
-function fateOf(room, key) {
+function deliveryStatus(room, key) {
   const mark = h('span', { class: 'delivery', role: 'img', 'aria-label': t('message.delivered'), title: t('message.delivered') }, icon(delivered))
   const state = h('span', { class: 'sending' })
   const again = h('button', { class: 'link', onclick: () => room.again(key) }, t('message.again'))
   const discard = h('button', { class: 'link', onclick: () => room.discard(key) }, t('message.discard'))
   return {
     mark,
-    element: h('p', { class: 'fate' }, state, again, discard),
+    element: h('p', { class: 'delivery-status' }, state, again, discard),
     /** In a word; null while there is nothing to say. */
     update({ problem, isSent, isOnline, delivery }) {
       const { undelivered = 0, delivered = 0, pending = 0 } = delivery ?? {}

@@ -143,7 +143,8 @@ extension Core {
         [.init("milliseconds", .real(step / .milliseconds(1)))])
     case .undelivered(let members, let status):
       publishEvent(
-        "undelivered", of: members, in: [model], seenBy: model.owner, [.init("fate", .text("\(status)"))])
+        "undelivered", of: members, in: [model], seenBy: model.owner,
+        [.init("deliveryStatus", .text("\(status)"))])
     }
   }
 

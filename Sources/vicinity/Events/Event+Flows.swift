@@ -25,7 +25,7 @@ extension Event {
       transfer, "resource",
       [
         transfer.type.map { .text("type", $0) }, transfer.size.map { .number("size", $0) }, .bool("accepted", isTaken),
-        isResumed ? .bool("goesOn", true) : nil,
+        isResumed ? .bool("resumed", true) : nil,
       ]
     ) { paint in
       let what = PlainText.line(transfer.name) + (transfer.size.map { ", \(Quantity.bytes($0))" } ?? "")

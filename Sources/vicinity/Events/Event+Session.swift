@@ -119,8 +119,8 @@ extension Event {
     return Event(
       "undelivered", .warning,
       [
-        .text("fate", isUnknown ? "unknown" : "undelivered"), .list("peers", members.map(\.peer.text)),
-        .list("names", members.map(\.name)),
+        .text("deliveryStatus", isUnknown ? "unknown" : "undelivered"),
+        .list("peers", members.map(\.peer.text)), .list("names", members.map(\.name)),
       ]
     ) { paint in
       let names = labels.joined(separator: ", ")

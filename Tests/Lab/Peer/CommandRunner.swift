@@ -151,7 +151,7 @@ actor CommandRunner {
       readers[reader.name] = reader
       EventWriter.tell("stream", reader.member, on: session, ["stream": reader.name])
     case .undelivered(let members, let status):
-      for member in members { EventWriter.tell("undelivered", member, on: session, ["fate": "\(status)"]) }
+      for member in members { EventWriter.tell("undelivered", member, on: session, ["deliveryStatus": "\(status)"]) }
     case .resource(let resource):
       resources[resource.name] = resource
       EventWriter.tell("resource", resource.member, on: session, ["resource": resource.name])
