@@ -214,7 +214,7 @@ extension Engine {
       return .no(reason)
     }
     if member.cohort.relations.admits.contains(slot) { return .yes }
-    guard isTrusted(member, by: local) else { return .pending }
+    guard requestTrust(in: member, by: local) else { return .pending }
     alone(member).relations.admits.insert(slot)
     return .yes
   }

@@ -230,7 +230,7 @@ extension Engine {
 
   func finishIfWhole(_ receiver: ResourceReceiver) {
     guard receiver.ending == nil, receiver.isAccepted, !receiver.isBeingKept, !receiver.isRereading,
-      let isWhole = receiver.isWhole(crypto)
+      let isWhole = receiver.compareRoot(crypto)
     else { return }
     guard isWhole || sabotage.contains(.skipsRootCheck) else { return finish(receiver, .mismatch) }
     receiver.isBeingKept = true

@@ -120,7 +120,7 @@ extension Engine {
   /// Reads or sends the next piece after the receiver has asked or the source has answered.
   private func resumeSending(_ sender: ResourceSender) {
     guard sender.ending == nil, sender.turn > 0, let bond = member(of: sender.pair)?.host.bond else { return }
-    if let isSame = sender.isSame(crypto) {
+    if let isSame = sender.compareBeginning(crypto) {
       // It has changed since the receiver got the first part of it.
       guard isSame else { return finish(sender, .mismatch) }
       sender.meter.begin(from: sender.confirmedThrough, at: now)

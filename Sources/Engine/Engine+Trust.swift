@@ -70,8 +70,8 @@ extension Engine {
 
   // MARK: Decisions
 
-  /// Whether a session's own policy admits a member now; if not, it has asked for a decision.
-  func isTrusted(_ member: RemoteMember, by local: LocalEndpoint) -> Bool {
+  /// Returns whether a session's own policy admits a member now; if not, asks for a decision.
+  func requestTrust(in member: RemoteMember, by local: LocalEndpoint) -> Bool {
     guard case .ask(let timeout) = local.settings.trust else { return true }
     if member.cohort.relations.trusted.contains(local.slot) { return true }
     if member.entry.terms.showsIdentity, !member.shownTo.contains(local.slot) { return false }

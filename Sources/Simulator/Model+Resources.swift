@@ -262,8 +262,8 @@ extension Model {
     resource.progress[side] = (told.bytes, now)
   }
 
-  /// Whether another eighth of it has come, or of the part so far where the size is unknown.
-  func isMilestone(_ id: ResourceID, at host: SimHost) -> Bool {
+  /// Returns whether another eighth has arrived since the last call, or one of the part so far where the size is unknown.
+  func takeMilestone(of id: ResourceID, at host: SimHost) -> Bool {
     guard let place = place(of: id, at: host) else { return false }
     let resource = resources[place.number]
     let side = place.isSender ? 0 : 1

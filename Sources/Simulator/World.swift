@@ -358,7 +358,7 @@ final class World {
     case .lost where isCrowd: transcript.count(now, host.index, 1, "lost")
     case .members(let views, let state, let locals) where isCrowd:
       transcript.count(now, host.index, views.count * locals.count, Model.words(state))
-    case .progress(let id, _) where !model.isMilestone(id, at: host): break
+    case .progress(let id, _) where !model.takeMilestone(of: id, at: host): break
     default: transcript.add(now, host.index) { model.describe(output, at: host) }
     }
   }

@@ -26,11 +26,11 @@ internal import Testing
     let trimmer = HeapTrimmer(on: try Reactor())
     let second: UInt64 = 1_000_000_000
     // Busy, then quiet, then idle.
-    #expect(!trimmer.isDue(at: 5 * second))
-    #expect(!trimmer.isDue(at: 9 * second))
-    #expect(trimmer.isDue(at: 9 * second + second / 2))
-    #expect(!trimmer.isDue(at: 9 * second + second / 2 + 1_000))
-    #expect(!trimmer.isDue(at: 12 * second))
-    #expect(trimmer.isDue(at: 12 * second + second / 10))
+    #expect(!trimmer.takeDueTrim(at: 5 * second))
+    #expect(!trimmer.takeDueTrim(at: 9 * second))
+    #expect(trimmer.takeDueTrim(at: 9 * second + second / 2))
+    #expect(!trimmer.takeDueTrim(at: 9 * second + second / 2 + 1_000))
+    #expect(!trimmer.takeDueTrim(at: 12 * second))
+    #expect(trimmer.takeDueTrim(at: 12 * second + second / 10))
   }
 }

@@ -95,12 +95,14 @@ import Wire
     let flooder = SocketAddress.loopback(port: 1)
     let second: UInt64 = 1_000_000_000
     var answered = 0
-    for time in 0..<10_000 where allowance.allows(flooder, at: 100 * second + UInt64(time) * second / 1_000) {
+    for time in 0..<10_000 where allowance.takeToken(for: flooder, at: 100 * second + UInt64(time) * second / 1_000) {
       answered += 1
     }
     #expect(answered == 32 + 320)
     // Addresses outside the flooder's slot of 256 have an answer all the same.
-    let others = (0..<255).filter { allowance.allows(SocketAddress("10.0.0.\($0)", port: 1)!, at: 110 * second) }
+    let others = (0..<255).filter {
+      allowance.takeToken(for: SocketAddress("10.0.0.\($0)", port: 1)!, at: 110 * second)
+    }
     #expect(others.count > 200)
   }
 

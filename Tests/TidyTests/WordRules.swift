@@ -4,14 +4,19 @@ import Foundation
 enum WordRules {
   // MARK: Predicates
 
-  /// A function named `isX`, `hasX` or `canX` returns a `Bool`.
+  /// A function named `isX`, `hasX` or `canX` returns a `Bool`, and changes nothing.
   static func predicates(_ file: SourceFile) -> [Finding] {
     file.code.indices.compactMap { line in
       guard file.code[line].contains("func "),
         let name = file.code[line].firstMatch(of: #/\bfunc ((?:is|has|can)[A-Z]\w*)/#)?.output.1
       else { return nil }
       let declaration = file.code[line...].prefix(8).joined(separator: " ").prefix { $0 != "{" }
-      if declaration.contains(#/-> (?:some |any )?Bool\b|-> \(|-> @/#) { return nil }
+      if file.code[line].contains("mutating func") {
+        return file.finding(line: line, "'\(name)' may change something: name it for what it does.")
+      }
+      // A requirement of the standard library's `SerialExecutor`.
+      if name == "isIsolatingCurrentContext" { return nil }
+      if declaration.contains(#/-> (?:some |any )?Bool(?!\w|\?)|-> \(|-> @/#) { return nil }
       return file.finding(line: line, "'\(name)' does not return a Bool: name it for what it does.")
     }
   }

@@ -41,8 +41,11 @@ struct WordRulesTests {
         _ number: Int
       ) throws {
       // func canGo() {}
+      mutating func isDue() -> Bool { take() }
+      func isSame() -> Bool? { nil }
+      func isIsolatingCurrentContext() -> Bool? { nil }
       """
-    #expect(lines(WordRules.predicates, commands) == [1, 3])
+    #expect(lines(WordRules.predicates, commands) == [1, 3, 7, 8])
     let riddles = """
       /// What is kept.
       var kept = 0

@@ -173,8 +173,8 @@ final class ResourceReceiver: Transfer {
   /// The root counts where a turn begins.
   private static let noRoot = Digest(.init(0, 0, 0, 0))
 
-  /// Whether nothing is missing; nil while that is not known.
-  func isWhole(_ crypto: any Crypto) -> Bool? {
+  /// Compares the root of the whole with the sender's; nil while not all of it is there.
+  func compareRoot(_ crypto: any Crypto) -> Bool? {
     guard let size = info.size, let root = info.root, stored == size else { return nil }
     return tree.root(crypto) == root
   }

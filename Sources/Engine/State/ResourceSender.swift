@@ -101,8 +101,8 @@ final class ResourceSender: Transfer {
     }
   }
 
-  /// Whether a turn may begin; nil while the source is not hashed so far.
-  func isSame(_ crypto: any Crypto) -> Bool? {
+  /// Compares the source with the part that the receiver has, once; nil while the source is not hashed so far.
+  func compareBeginning(_ crypto: any Crypto) -> Bool? {
     guard let (offset, root) = beginning else { return nil }
     confirm(through: min(hashed, offset), crypto)
     guard hashed >= offset else { return nil }

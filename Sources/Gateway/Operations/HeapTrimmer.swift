@@ -27,7 +27,7 @@ final class HeapTrimmer {
   func start() {
     timer = reactor.scheduleInCompany(after: Self.interval) { [weak self] in
       guard let self else { return }
-      if isDue(at: UInt64((ProcessStatistics.processorTime ?? 0) * 1e9)) {
+      if takeDueTrim(at: UInt64((ProcessStatistics.processorTime ?? 0) * 1e9)) {
         Heap.trim()
         trimCount += 1
       }
@@ -35,8 +35,8 @@ final class HeapTrimmer {
     }
   }
 
-  /// Whether to trim now, where the process has used so much processor time in all.
-  func isDue(at time: UInt64) -> Bool {
+  /// Records a look at the total processor time of the process; returns whether to trim now, once for each trim.
+  func takeDueTrim(at time: UInt64) -> Bool {
     defer { lookedAt = time }
     guard time - trimmedAt >= Self.workMin, time - lookedAt <= Self.quietMax else { return false }
     trimmedAt = time

@@ -35,7 +35,7 @@ final class Log {
     _ fields: @autoclosure () -> [LogRecord.Field] = []
   ) {
     records[level, default: 0] += 1
-    guard includes(level), isFew(level, audience, event) else { return }
+    guard includes(level), countRepeat(level, audience, event) else { return }
     write(
       LogRecord(
         level, for: audience, event, Self.withoutTokens(text()),
@@ -53,7 +53,8 @@ final class Log {
 
   // MARK: Repeated events
 
-  private func isFew(_ level: LogRecord.Level, _ audience: LogRecord.Audience, _ event: String) -> Bool {
+  /// Counts an event in this window; returns whether it may be logged.
+  private func countRepeat(_ level: LogRecord.Level, _ audience: LogRecord.Audience, _ event: String) -> Bool {
     if windowEnd == nil {
       windowEnd = reactor.schedule(after: Self.window) { [weak self] in self?.endWindow() }
     }

@@ -111,9 +111,9 @@ struct BluetoothDiscovery {
   }
 
   mutating func seen(_ address: BluetoothAddress, deviceClass: UInt32) {
-    guard isBrowsing, inquiry != nil, let kind = Self.isComputer(deviceClass) else { return }
+    guard isBrowsing, inquiry != nil, let isComputer = Self.classify(deviceClass) else { return }
     guard devices[address] != nil || devices.count < Self.devicesMax else { return }
-    devices[address, default: Device(isComputer: kind)].isSeen = true
+    devices[address, default: Device(isComputer: isComputer)].isSeen = true
   }
 
   mutating func inquired(succeeded: Bool, at now: Instant) {
@@ -208,8 +208,8 @@ struct BluetoothDiscovery {
     review(now)
   }
 
-  /// Nil for a device that has no hosts, such as a headset; else whether it is a computer, by its major class.
-  private static func isComputer(_ deviceClass: UInt32) -> Bool? {
+  /// Returns whether a device is a computer, by its major class; nil for one that has no hosts, such as a headset.
+  private static func classify(_ deviceClass: UInt32) -> Bool? {
     switch deviceClass >> 8 & 0x1F {
     case 1: true
     // Phones, access points, and those that say nothing.

@@ -88,7 +88,7 @@ final class BluetoothProcess {
       do throws(SystemError) {
         guard var packet = try socket?.receivePacket(bytesMax: BluetoothReport.bytesMax) else { return }
         guard !packet.bytes.isEmpty else { return end(nil) }
-        guard isInRate(), packet.isWhole, let one = BluetoothReport(packet.bytes) else { return end(Self.liar) }
+        guard countPacket(), packet.isWhole, let one = BluetoothReport(packet.bytes) else { return end(Self.liar) }
         var box: DescriptorBox?
         if let descriptor = packet.descriptor.take() { box = DescriptorBox(descriptor) }
         guard one.hasDescriptor == (box != nil) else { return end(Self.liar) }
@@ -99,7 +99,8 @@ final class BluetoothProcess {
     }
   }
 
-  private func isInRate() -> Bool {
+  /// Returns whether the packet is within the rate limit.
+  private func countPacket() -> Bool {
     let now = Reactor.now
     if now - second.start > 1_000_000_000 { second = (now, 0) }
     second.packets += 1

@@ -117,7 +117,7 @@ public final class DatagramPort {
     if kind == .answer {
       guard let question = probes.take(nonce, by: host) else { return counts.garbage += 1 }
       owner?.answered(question.tag, from: address)
-    } else if host != self.host || probes.holds(nonce) || !allowance.allows(address, at: Reactor.now) {
+    } else if host != self.host || probes.holds(nonce) || !allowance.takeToken(for: address, at: Reactor.now) {
       counts.probesIgnored += 1
     } else {
       counts.probesAnswered += 1

@@ -53,7 +53,8 @@ struct AnswerAllowance {
   /// When the tokens used so far will have been refilled.
   private var paid = [UInt64](repeating: 0, count: 256)
 
-  mutating func allows(_ address: SocketAddress, at now: UInt64) -> Bool {
+  /// Returns whether there was a token.
+  mutating func takeToken(for address: SocketAddress, at now: UInt64) -> Bool {
     let slot = Self.slot(of: address)
     let due = max(paid[slot], now)
     guard due - now < Self.burst * Self.interval else { return false }

@@ -181,10 +181,10 @@ package final class Exchange {
   /// Whether more of the request is to come before there is a response.
   var readsBody: Bool { !isSuspended && !hasBodyEnded }
 
-  /// Whether the client sends its body too slowly.
-  func isTooSlow(at now: UInt64) -> Bool {
+  /// Measures the pace of the body; returns whether it is fast enough.
+  func checkRate(at now: UInt64) -> Bool {
     let isHeldBack = openBypass.map { !$0.isFree } ?? isSuspended
-    return pace.isTooSlow(bodyBytes, isHeldBack: isHeldBack || hasBodyEnded || hasNoIdleTimeout, at: now)
+    return pace.checkRate(bodyBytes, isHeldBack: isHeldBack || hasBodyEnded || hasNoIdleTimeout, at: now)
   }
 
   // MARK: The body
@@ -365,18 +365,19 @@ struct Pace {
     bytesMin = limits.bodyBytesPerSecondMin * Int(limits.slowTime.components.seconds)
   }
 
-  mutating func isTooSlow(_ bytes: Int, isHeldBack: Bool, at now: UInt64) -> Bool {
+  /// Begins the next span where one has ended; returns false if fewer bytes came in it than the minimum.
+  mutating func checkRate(_ bytes: Int, isHeldBack: Bool, at now: UInt64) -> Bool {
     // Time in which the server does not read is not counted against the client.
     guard let since, !isHeldBack else {
       since = now
       self.bytes = bytes
-      return false
+      return true
     }
-    if now - since < span { return false }
-    if bytes - self.bytes < bytesMin { return true }
+    if now - since < span { return true }
+    if bytes - self.bytes < bytesMin { return false }
     self.since = now
     self.bytes = bytes
-    return false
+    return true
   }
 }
 

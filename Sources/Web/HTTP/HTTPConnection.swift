@@ -72,11 +72,11 @@ final class HTTPConnection {
     headDeadline = nil
   }
 
-  /// Whether a periodic sweep can end the connection: its next head takes longer than `idle` nanoseconds (the keep-alive
+  /// Returns whether a periodic sweep can end the connection: its next head takes longer than `idle` nanoseconds (the keep-alive
   /// timeout), its body comes too slowly, or its client has closed right after its last bytes. Where those and the close
   /// are one event, the library only sees the bytes.
-  func isOver(_ idle: UInt64, at now: UInt64, hasClosed: () -> Bool) -> Bool {
-    if let exchange { return exchange.isTooSlow(at: now) || exchange.readsBody && hasClosed() }
+  func checkTimeout(_ idle: UInt64, at now: UInt64, hasClosed: () -> Bool) -> Bool {
+    if let exchange { return !exchange.checkRate(at: now) || exchange.readsBody && hasClosed() }
     guard awaitsHead else { return false }
     if let headDeadline { return headDeadline <= now }
     headDeadline = now + idle

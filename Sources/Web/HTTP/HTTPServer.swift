@@ -197,7 +197,7 @@ final class HTTPServer: ExchangeServer {
     sweep = reactor.schedule(after: Self.sweepInterval) { [unowned self] in
       let now = Reactor.now
       for (descriptor, connection) in connections {
-        if connection.isOver(idleNanoseconds, at: now, hasClosed: { Self.hasPeerClosed(descriptor) }) {
+        if connection.checkTimeout(idleNanoseconds, at: now, hasClosed: { Self.hasPeerClosed(descriptor) }) {
           Descriptor.lent(descriptor) { $0.cut() }
         }
       }
