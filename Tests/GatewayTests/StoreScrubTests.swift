@@ -8,7 +8,7 @@ internal import Testing
 @Suite("A scrub of the database")
 struct StoreScrubTests {
   let folder = TemporaryFolder()
-  private var path: String { "\(folder.path)/house.db" }
+  private var path: String { "\(folder.path)/test.db" }
 
   /// Rows for all checks: long messages and short ones, with names and without, changed and pending.
   private static func fill(_ database: Database, longBytes: Int = 60_000) throws {
@@ -48,13 +48,13 @@ struct StoreScrubTests {
   }
 
   private func spoil(_ offset: Int, _ change: (UInt8) -> UInt8 = { $0 ^ 0x55 }) throws {
-    var bytes = folder.bytes(of: "house.db")
+    var bytes = folder.bytes(of: "test.db")
     bytes[offset] = change(bytes[offset])
-    try folder.write(bytes, to: "house.db")
+    try folder.write(bytes, to: "test.db")
   }
 
   private func offset(of text: String) throws -> Int {
-    let (bytes, text) = (folder.bytes(of: "house.db"), Array(text.utf8))
+    let (bytes, text) = (folder.bytes(of: "test.db"), Array(text.utf8))
     return try #require((0..<bytes.count - text.count).first { bytes[$0..<$0 + text.count].elementsEqual(text) })
   }
 
@@ -85,7 +85,7 @@ struct StoreScrubTests {
   @Test("finds each page that has lost its form, wherever it is")
   func pages() throws {
     try make(longBytes: 20_000)
-    let sound = folder.bytes(of: "house.db")
+    let sound = folder.bytes(of: "test.db")
     #expect(sound.count > 30 * 4_096)
     func word(_ offset: Int) -> Int { sound[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
     // Free pages have nothing to lose: a list of trunks, of which each has the next one, a count and leaves.
@@ -98,7 +98,7 @@ struct StoreScrubTests {
       trunk = word(start)
     }
     for page in 1..<sound.count / 4_096 where !free.contains(page + 1) {
-      try folder.write(sound, to: "house.db")
+      try folder.write(sound, to: "test.db")
       // The last page of a long message begins with the number of no page, which nobody reads.
       let isLast = word(page * 4_096) == 0
       try spoil(page * 4_096 + (isLast ? 4 : 0)) { $0 ^ 0xF0 }
@@ -116,9 +116,9 @@ struct StoreScrubTests {
   @Test("ends, whatever byte was changed")
   func anywhere() throws {
     try make(longBytes: 20_000)
-    let sound = folder.bytes(of: "house.db")
+    let sound = folder.bytes(of: "test.db")
     for offset in stride(from: 4_096, to: sound.count, by: 997) {
-      try folder.write(sound, to: "house.db")
+      try folder.write(sound, to: "test.db")
       try spoil(offset)
       _ = try scrub()
     }

@@ -3,7 +3,7 @@
 /// After the last sync before a cut each sector of each write reaches the disk or does not, whatever becomes of the
 /// others. So those of one write are torn apart, and later ones overtake earlier ones. One sector may be begun and not
 /// ended. A file may have grown by bytes that were never written to it. What lies beside a write stays as it is: SQLite
-/// counts on that unless it is told otherwise (`SQLITE_POWERSAFE_OVERWRITE`), and so does this house.
+/// counts on that unless it is told otherwise (`SQLITE_POWERSAFE_OVERWRITE`), and so does `Store`.
 struct Medium {
   private static let sectorBytes = 512
 

@@ -6,12 +6,12 @@ import Testing
 
 @Suite struct DatabaseTests {
   let folder = TemporaryFolder()
-  var path: String { "\(folder.path)/deep/er/house.db" }
+  var path: String { "\(folder.path)/deep/er/test.db" }
 
   @Test func `A database is made where there is none, for this user alone`() throws {
     let database = try Database(path, schema: .pairs)
     try database.set([1], to: [2])
-    for name in ["house.db", "house.db-wal", "house.db.lock"] { #expect(folder.mode(of: "deep/er/\(name)") == 0o600) }
+    for name in ["test.db", "test.db-wal", "test.db.lock"] { #expect(folder.mode(of: "deep/er/\(name)") == 0o600) }
     #expect(folder.mode(of: "deep") == 0o700)
     #expect(folder.mode(of: "deep/er") == 0o700)
   }
@@ -20,10 +20,10 @@ import Testing
     do {
       let database = try Database(path, schema: .pairs)
       try database.set([1], to: [2])
-      #expect(!folder.bytes(of: "deep/er/house.db-wal").isEmpty)
+      #expect(!folder.bytes(of: "deep/er/test.db-wal").isEmpty)
     }
-    #expect(folder.mode(of: "deep/er/house.db-wal") == 0o600 && folder.bytes(of: "deep/er/house.db-wal").isEmpty)
-    #expect(folder.mode(of: "deep/er/house.db-shm") == 0o600)
+    #expect(folder.mode(of: "deep/er/test.db-wal") == 0o600 && folder.bytes(of: "deep/er/test.db-wal").isEmpty)
+    #expect(folder.mode(of: "deep/er/test.db-shm") == 0o600)
   }
 
   @Test func `What is bound comes back as it was`() throws {
@@ -142,10 +142,10 @@ import Testing
     let step = Migration("first", "CREATE TABLE a (id INTEGER PRIMARY KEY) STRICT")
     _ = try Database(path, schema: Schema([step, Migration("second", "")]))
     func expectRefusal(_ version: Int, known: Int) throws {
-      let before = folder.bytes(of: "deep/er/house.db")
+      let before = folder.bytes(of: "deep/er/test.db")
       let error = #expect(throws: StoreError.self) { _ = try Database(path, schema: Schema([step])) }
       #expect(error == .newer(path: path, version: version, known: known))
-      #expect(folder.bytes(of: "deep/er/house.db") == before)
+      #expect(folder.bytes(of: "deep/er/test.db") == before)
     }
     try expectRefusal(2, known: 1)
     try Database(path, schema: .none).connection.execute("PRAGMA user_version = \(Schema.format + 1)")
@@ -181,9 +181,9 @@ import Testing
         try database.set([UInt8(number)], to: [UInt8](repeating: 5, count: 1_000))
       }
     }
-    var bytes = folder.bytes(of: "deep/er/house.db")
+    var bytes = folder.bytes(of: "deep/er/test.db")
     for index in place..<place + 3_000 { bytes[index] ^= 0xA5 }
-    try folder.write(bytes, to: "deep/er/house.db")
+    try folder.write(bytes, to: "deep/er/test.db")
     let error = #expect(throws: StoreError.self) {
       let database = try Database(path, schema: .pairs)
       // It may be what a value says, which nobody can see.
@@ -192,7 +192,7 @@ import Testing
       }
     }
     #expect(error?.description.contains("left as it is") == true)
-    #expect(folder.bytes(of: "deep/er/house.db") == bytes)
+    #expect(folder.bytes(of: "deep/er/test.db") == bytes)
   }
 
   @Test func `A cut database is found damaged`() throws {
@@ -202,7 +202,7 @@ import Testing
         try database.set([UInt8(number)], to: [UInt8](repeating: 5, count: 1_000))
       }
     }
-    try folder.write(folder.bytes(of: "deep/er/house.db").prefix(50_000), to: "deep/er/house.db")
+    try folder.write(folder.bytes(of: "deep/er/test.db").prefix(50_000), to: "deep/er/test.db")
     let error = #expect(throws: StoreError.self) { _ = try Database(path, schema: .pairs) }
     if case .damaged = error {} else { Issue.record("\(error.map { "\($0)" } ?? "nothing")") }
   }

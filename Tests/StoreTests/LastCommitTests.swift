@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct LastCommitTests {
   private let folder = TemporaryFolder()
-  private var path: String { "\(folder.path)/house.db" }
+  private var path: String { "\(folder.path)/test.db" }
 
   private func keep(_ count: Int) async throws {
     let writer = try Writer(path, schema: .pairs)
@@ -21,7 +21,7 @@ import Testing
       try await writer.perform { try $0.set([1], to: [UInt8(number)]) }
       if number + 1 == brought { try await writer.truncateLog() }
     }
-    let names = ["house.db", "house.db-wal", "house.db.last-commit"]
+    let names = ["test.db", "test.db-wal", "test.db.last-commit"]
     let left = names.map { ($0, folder.bytes(of: $0)) }
     await writer.close()
     for (name, bytes) in left { try folder.write(bytes, to: name) }
@@ -57,23 +57,23 @@ import Testing
 
   @Test func `A log that is cut in its middle is found out`() async throws {
     try await keepAndDie(5)
-    let log = folder.bytes(of: "house.db-wal")
-    try folder.write(Array(log.prefix(log.count - 4_000)), to: "house.db-wal")
+    let log = folder.bytes(of: "test.db-wal")
+    try folder.write(Array(log.prefix(log.count - 4_000)), to: "test.db-wal")
     #expect(try Database(path, schema: .pairs).loss == .commits(1))
   }
 
   @Test func `A database whose pages were all in the log that was lost is found out`() async throws {
     try await keepAndDie(5)
-    try folder.write([], to: "house.db")
+    try folder.write([], to: "test.db")
     unlink(path + "-wal")
     #expect(try Database(path, schema: .pairs).loss == .commits(5))
   }
 
   @Test func `An older copy in its place is found out`() async throws {
     try await keep(2)
-    let copy = folder.bytes(of: "house.db")
+    let copy = folder.bytes(of: "test.db")
     try await keep(4)
-    try folder.write(copy, to: "house.db")
+    try folder.write(copy, to: "test.db")
     #expect(try Database(path, schema: .pairs).loss == .commits(4))
   }
 
@@ -85,11 +85,11 @@ import Testing
     unlink(path + LastCommit.suffix)
     #expect(try Database(path, schema: .pairs).loss == .unknown)
     #expect(try Database(path, schema: .pairs).loss == nil)
-    var bytes = folder.bytes(of: "house.db.last-commit")
+    var bytes = folder.bytes(of: "test.db.last-commit")
     bytes[9] ^= 1
-    try folder.write(bytes, to: "house.db.last-commit")
+    try folder.write(bytes, to: "test.db.last-commit")
     #expect(try Database(path, schema: .pairs).loss == nil)
-    #expect(folder.bytes(of: "house.db.last-commit") != bytes)
+    #expect(folder.bytes(of: "test.db.last-commit") != bytes)
   }
 
   @Test func `One that begins anew where another was moved away has lost nothing`() async throws {
@@ -115,9 +115,9 @@ import Testing
   @Test func `Who reads commits nothing`() async throws {
     let writer = try Writer(path, schema: .pairs)
     try await writer.perform { try $0.set([1], to: [2]) }
-    let before = folder.bytes(of: "house.db.last-commit")
+    let before = folder.bytes(of: "test.db.last-commit")
     for _ in 0..<3 { _ = try await writer.perform { try $0.value(of: [1]) } }
-    #expect(folder.bytes(of: "house.db.last-commit") == before)
+    #expect(folder.bytes(of: "test.db.last-commit") == before)
     await writer.close()
   }
 

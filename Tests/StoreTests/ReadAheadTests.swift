@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ReadAheadTests {
   private let folder = TemporaryFolder(in: .disk)
-  private var path: String { "\(folder.path)/house.db" }
+  private var path: String { "\(folder.path)/test.db" }
   /// More than a file has that is looked through as it is opened.
   private static let rows = 20_000
   /// The number of pages of the file that are read, one after another.

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct WriterTests {
   let folder = TemporaryFolder()
-  var path: String { "\(folder.path)/house.db" }
+  var path: String { "\(folder.path)/test.db" }
 
   @Test func `What many write at once is committed together`() async throws {
     let writer = try Writer(path, schema: .things)
@@ -85,7 +85,7 @@ import Testing
         await Task.yield()
       }
       try await sweep
-      #expect(recording.unsyncedCount(of: "house.db") == 0)
+      #expect(recording.unsyncedCount(of: "test.db") == 0)
     }
   }
 
@@ -197,7 +197,7 @@ import Testing
       exec unshare \(asRoot) --mount sh -c 'mount -t tmpfs -o size=2m,mode=0700 tmpfs "\(disk)" &&
         head -c 500000 /dev/zero >"\(disk)/ballast" && exec "$0" "$@"' "$0" "$@";
       """
-    let child = try StoreChild("fill", "\(disk)/house.db", before: before)
+    let child = try StoreChild("fill", "\(disk)/test.db", before: before)
     #expect(try child.line() == "open")
     let full = try #require(try child.line())
     let count = try #require(Int(full.dropFirst(5)), "\(full)")

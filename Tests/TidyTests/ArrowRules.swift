@@ -1,6 +1,6 @@
 /// Arrows between targets point down only, what is declared is what is imported, and the core imports nothing.
 enum ArrowRules {
-  /// The house from the ground up. A target knows those of lower layers only, not its neighbours in its own; the
+  /// The layers from the lowest up. A target knows those of lower layers only, not its neighbours in its own; the
   /// system modules, whose names are a C and a capital, are below all of them.
   static let layers: [Set<String>] = [
     ["Notation", "Reactor", "Wire"],

@@ -2,22 +2,22 @@ import Testing
 
 @Suite("Arrows between targets")
 struct ArrowRulesTests {
-  private static let house = ArrowRules.imports(of: Repository.swiftFiles)
+  private static let imports = ArrowRules.imports(of: Repository.swiftFiles)
 
   @Test("Wire and Engine import nothing but each other, downwards")
   func purity() {
-    expectNone(ArrowRules.purity(Self.house))
+    expectNone(ArrowRules.purity(Self.imports))
   }
 
   @Test("Arrows point down, and what is declared is what is imported")
   func arrows() throws {
     let manifest = Manifest(try #require(Repository.file("Package.swift")))
-    expectNone(ArrowRules.declarations(manifest, Self.house) + ArrowRules.arrows(manifest, Self.house))
+    expectNone(ArrowRules.declarations(manifest, Self.imports) + ArrowRules.arrows(manifest, Self.imports))
   }
 
   @Test("A system module is imported in one target")
   func systemModules() {
-    expectNone(ArrowRules.systemModules(Self.house))
+    expectNone(ArrowRules.systemModules(Self.imports))
   }
 
   @Test("An import of the core is found, whatever stands before it")

@@ -1,6 +1,6 @@
 import Testing
 
-/// A place where the house is not as it should be, and the rule in a sentence.
+/// A place that breaks a rule, and the rule in a sentence.
 struct Finding: CustomStringConvertible, Equatable {
   let path: String
   let line: Int

@@ -1,4 +1,4 @@
-/// One text file of the house, with its path from the root. Lines are counted from 1 in what is said of them.
+/// One text file of the tree, with its path from the root. Lines are counted from 1 in what is said of them.
 struct SourceFile {
   let path: String
   let text: String
