@@ -116,8 +116,8 @@ extension Engine {
   /// Announces all of it again after an exponential backoff.
   func announceSoon(_ presence: Presence) {
     guard presence.announcesAgain == nil else { return }
-    let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.announcedInVain, 8)))
-    presence.announcedInVain += 1
+    let pause = min(Self.introductionPauseMax, .milliseconds(100) * (1 << min(presence.unansweredAnnouncements, 8)))
+    presence.unansweredAnnouncements += 1
     presence.announcesAgain = now + pause
     timers.set(.group(presence.group.serial), now + pause)
   }

@@ -46,7 +46,7 @@ extension Engine {
 
   /// Sends the whole state on a link that has just been taken into use.
   func sendAwayPeers(over bond: Bond) {
-    guard let link = bond.link, link.readsAway, !link.isLoopback, !sabotage.contains(.forgetsWhoIsAway) else { return }
+    guard let link = bond.link, link.readsAway, !link.isLoopback, !sabotage.contains(.forgetsAwayPeers) else { return }
     let peers = peers.values(where: { $0.awaySince != nil && concerns($0, link) })
     link.sentAway = Set(peers.map(\.id))
     let absences = peers.map(absence)
@@ -112,11 +112,11 @@ extension Engine {
 
   /// Without a link, and where none is wanted, the host could not report a return any more.
   func forgetAwayIfCut(from host: RemoteHost) {
-    if !host.away.isEmpty, host.links.allSatisfy(\.isClosing), !isWanted(host) { forgetWhoIsAway(at: host) }
+    if !host.away.isEmpty, host.links.allSatisfy(\.isClosing), !isWanted(host) { forgetAwayPeers(at: host) }
   }
 
   /// Forgets the reports of a host, so that all its peers count as present.
-  func forgetWhoIsAway(at host: RemoteHost) {
+  func forgetAwayPeers(at host: RemoteHost) {
     let peers = Set(host.away.keys)
     host.away.removeAll()
     awayChanged(peers, at: host)

@@ -45,7 +45,7 @@ extension Engine {
     host.incarnation = hello.incarnation
     host.learn(fromGreeting: hello.addresses)
     link.features = hello.features
-    if !link.readsAway { forgetWhoIsAway(at: host) }
+    if !link.readsAway { forgetAwayPeers(at: host) }
     takeRole(of: link, from: hello)
     link.hasGreeted = true
 

@@ -96,23 +96,23 @@ extension Engine {
     for host in heard.hosts where host != hostID && host != relay {
       if heard.isHeard {
         guard circuits.heard(by: relay) < Self.heardMax || circuits.isHeard(host, by: relay) else { continue }
-        circuits.hear(host, by: relay)
+        circuits.addReport(of: host, by: relay)
         askForRosters(of: self.host(host))
       } else {
-        unhear(host, by: relay)
+        removeReport(of: host, by: relay)
       }
     }
   }
 
-  private func unhear(_ host: HostID, by relay: HostID) {
-    circuits.unhear(host, by: relay)
+  private func removeReport(of host: HostID, by relay: HostID) {
+    circuits.removeReport(of: host, by: relay)
     guard !circuits.isHeard(host) else { return }
     endRosters(of: host)
     if let host = hosts[host] { forgetIfUnknown(host) }
   }
 
   /// All present reports of a relay have come, or its link is gone for good.
-  func dropDoubted(of relay: HostID) { for host in circuits.doubted(of: relay) { unhear(host, by: relay) } }
+  func dropDoubted(of relay: HostID) { for host in circuits.doubted(of: relay) { removeReport(of: host, by: relay) } }
 
   /// A dial of a host has failed: one that is known by hearsay is lost, since no record of it says that it is there.
   func unreached(_ host: RemoteHost) {

@@ -302,7 +302,7 @@ extension Engine {
     }
     for cohort in cohorts(verdict.by, of: presence, verdict.record.strand, over: bond) where !cohort.isOnly(local) {
       if verdict.reason == .none {
-        presence.announcedInVain = 0
+        presence.unansweredAnnouncements = 0
         admitted(local, by: cohort, seen: verdict.seen)
       } else {
         refused(local, by: cohort, verdict.reason, after: verdict.seen)

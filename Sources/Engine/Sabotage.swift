@@ -78,7 +78,7 @@ package struct Sabotage: OptionSet, Sendable {
   /// An endpoint that waits for one peer's endpoint admits any that asks for it.
   package static let connectsAnybody = Sabotage(rawValue: 1 << 35)
   /// A new link does not report who is away.
-  package static let forgetsWhoIsAway = Sabotage(rawValue: 1 << 36)
+  package static let forgetsAwayPeers = Sabotage(rawValue: 1 << 36)
   /// Ad hoc mode asks again after a no.
   package static let asksAgain = Sabotage(rawValue: 1 << 37)
   /// The session of an inviter gets no report that its invitation failed.

@@ -23,19 +23,19 @@ struct BusyPoll {
   var isWorthwhile: Bool { shortWaits >= shortWaitsNeeded }
 
   /// An event came after a sleep of so long.
-  mutating func slept(_ nanoseconds: UInt64) {
+  mutating func recordSleep(_ nanoseconds: UInt64) {
     shortWaits = nanoseconds < Self.shortWaitMax ? shortWaits + 1 : 0
   }
 
   /// An event came after a poll of so long.
-  mutating func looked(_ nanoseconds: UInt64) {
+  mutating func recordHit(_ nanoseconds: UInt64) {
     looks += 1
     averageLook = (7 * averageLook + nanoseconds) / 8
     if averageLook > Self.averageLookMax { end() }
   }
 
   /// Nothing came.
-  mutating func lookedInVain() { end() }
+  mutating func recordMiss() { end() }
 
   private mutating func end() {
     let wasWorthIt = looks >= Self.looksMin

@@ -36,7 +36,7 @@ public final class NetworkWatch {
   }
 
   private func heard() {
-    socket.forgetWhatCame()
+    socket.discardInput()
     findLost()
     if reading != nil { return }
     reading = reactor.schedule(after: Self.pause) { [unowned self] in
@@ -79,7 +79,7 @@ extension Descriptor {
 
   /// Drains the notifications: the state is read elsewhere, and whole, so that neither their contents nor an overflow
   /// matter.
-  fileprivate func forgetWhatCame() {
+  fileprivate func discardInput() {
     var room: UInt8 = 0
     // Each call takes one message, whatever the room; an overflow is an error, which is consumed as well.
     while recv(number, &room, 1, 0) >= 0 || errno == ENOBUFS || errno == EINTR {}

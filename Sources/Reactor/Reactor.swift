@@ -130,7 +130,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     if let count = pollBusily(&events) { return count }
     let start = Self.now
     let count = look(&events, orSleep: true)
-    if count > 0, events[0].data.u64 != RegistrationTable.clockTag { busyPoll?.slept(Self.now - start) }
+    if count > 0, events[0].data.u64 != RegistrationTable.clockTag { busyPoll?.recordSleep(Self.now - start) }
     return count
   }
 
@@ -143,14 +143,14 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
       let count = takeArrivals(looksAgain: true) ? 0 : look(&events)
       elapsed = Self.now - start
       if count > 0 || !ready.isEmpty {
-        self.busyPoll?.looked(elapsed)
+        self.busyPoll?.recordHit(elapsed)
         takeArrivals()
         return count
       }
       // The other side may be waiting for this processor.
       sched_yield()
     } while elapsed < BusyPoll.nanosecondsMax
-    self.busyPoll?.lookedInVain()
+    self.busyPoll?.recordMiss()
     return takeArrivals() ? 0 : nil
   }
 

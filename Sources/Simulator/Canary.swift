@@ -49,7 +49,7 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "delaysMessages", sabotage: .delaysMessages, scenarios: [.bulk]),
     Canary(name: "keepsDatagramWay", sabotage: .keepsDatagramWay, scenarios: [.unreliable]),
     Canary(name: "connectsAnybody", sabotage: .connectsAnybody, scenarios: [.byHand]),
-    Canary(name: "forgetsWhoIsAway", sabotage: .forgetsWhoIsAway, scenarios: [.discovery, .groups, .churn]),
+    Canary(name: "forgetsAwayPeers", sabotage: .forgetsAwayPeers, scenarios: [.discovery, .groups, .churn]),
     Canary(name: "asksAgain", sabotage: .asksAgain, scenarios: [.refusals]),
     Canary(name: "forgetsAnswers", sabotage: .forgetsAnswers, scenarios: [.refusals]),
     Canary(name: "hidesFailures", sabotage: .hidesFailures, scenarios: [.answers, .refusals]),

@@ -6,9 +6,10 @@ extension Model {
   func away(_ view: MemberView, _ local: EndpointID) {
     guard let here = endpoints[local], here.isWatched else { return }
     guard let pair = here.pairs[view.endpoint], pair.state == .connecting || pair.state == .connected else {
-      return violate(.awayIsTold, "\(here.label) is told of \(label(view.endpoint)), which it is not in a session with")
+      return violate(
+        .awayIsReported, "\(here.label) is told of \(label(view.endpoint)), which it is not in a session with")
     }
-    check(.awayIsTold, pair.awaySince != view.awaySince) {
+    check(.awayIsReported, pair.awaySince != view.awaySince) {
       "\(here.label) is told twice whether \(label(view.endpoint)) is away"
     }
     pair.awaySince = view.awaySince
@@ -16,7 +17,7 @@ extension Model {
 
   /// In a healed world everybody sees, of the peers that it found or is connected with, the away state that their hosts
   /// report.
-  func checkWhoIsAway(_ world: World, _ standing: [EndpointRecord]) {
+  func checkAwayPeers(_ world: World, _ standing: [EndpointRecord]) {
     for one in browsing where !isMalicious[one.host] && isHostUp[one.host] && !isUnsettled[one.host] {
       for found in one.found {
         matches(found.awaySince, found.peer, seenAt: one.host, world) {
@@ -49,7 +50,7 @@ extension Model {
       case (let told?, let truth?): abs((told - truth).components.seconds) <= Self.awayToleranceSeconds
       default: false
       }
-    check(.awayIsTold, isTrue) {
+    check(.awayIsReported, isTrue) {
       sentence("\(Self.words(told).isEmpty ? "here" : "away")") + ", and it is \(truth == nil ? "here" : "away")"
     }
   }

@@ -49,7 +49,7 @@ extension Model {
     here.mustMatch = false
     let mine = connected(of: here.id)
     let theirs = engine.connectedMembers(of: here.id)
-    check(.membersAreWhatWasTold, mine.count == theirs.count && Set(mine) == Set(theirs)) {
+    check(.membersMatchEvents, mine.count == theirs.count && Set(mine) == Set(theirs)) {
       "\(here.label) was told \(mine.map(label)), and its members are \(theirs.map(label))"
     }
   }
@@ -103,7 +103,7 @@ extension Model {
       !wereDisturbed(here.ref.host, there.ref.host, within: 12_000)
       && there.underway[here.ref.host, default: 0] == 0
     if isQuiet, there.leftAt > pair.since, !there.isSeeking, now - there.leftAt > 8_000_000_000 {
-      violate(.leavesAreTold, "\(here.label) has not been told that \(there.label) left")
+      violate(.leavesAreReported, "\(here.label) has not been told that \(there.label) left")
     }
   }
 
@@ -130,12 +130,12 @@ extension Model {
     finishStreams()
     finishResources()
     checkFound(world)
-    checkWhoIsAway(world, standing)
+    checkAwayPeers(world, standing)
     checkClocksAgree(world, standing)
     checkCodes()
     checkConflicts(world)
     for here in standing where refusedSends[here.id] != nil && here.leaves == 0 {
-      violate(.writableIsTold, "\(here.label) was refused a send and never told that it can send again")
+      violate(.writableIsReported, "\(here.label) was refused a send and never told that it can send again")
     }
   }
 
@@ -236,7 +236,9 @@ extension Model {
     }
     for (index, host) in plan.hosts.enumerated() {
       guard let twin = host.twinOf, !linked(with: twin).isDisjoint(with: linked(with: index)) else { continue }
-      check(.conflictIsTold, conflicts.contains(twin)) { "h\(twin) was not told that its key is in use on h\(index)" }
+      check(.conflictIsReported, conflicts.contains(twin)) {
+        "h\(twin) was not told that its key is in use on h\(index)"
+      }
     }
   }
 }

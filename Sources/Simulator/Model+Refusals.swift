@@ -97,12 +97,12 @@ extension Model {
     }
   }
 
-  func checkFailureIsTold(by output: Output, at host: SimHost) {
+  func checkFailureIsReported(by output: Output, at host: SimHost) {
     if case .inviteeNotConnected(let invitee, _, let local) = output, let record = endpoints[local] {
       let isConnected = record.pairOrder.contains {
         endpoints[$0]?.peer == invitee.peer && record.pairs[$0]?.state == .connected
       }
-      check(.failuresAreTold, !isConnected) {
+      check(.failuresAreReported, !isConnected) {
         "\(record.label) is told that \(label(invitee.peer)) is not connected, which it is"
       }
     }
@@ -112,6 +112,8 @@ extension Model {
     if case .inviteeNotConnected(let invitee, _, let local) = output {
       isTold = invitee.peer == guest && local == endpoint
     }
-    check(.failuresAreTold, isTold) { "\(label(endpoint)) is not told that its invitation of \(label(guest)) failed" }
+    check(.failuresAreReported, isTold) {
+      "\(label(endpoint)) is not told that its invitation of \(label(guest)) failed"
+    }
   }
 }

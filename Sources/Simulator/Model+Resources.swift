@@ -172,7 +172,7 @@ extension Model {
     if !view.isAccepted { resource.isAnswered = false }
     if !view.isAccepted { resource.shownAt = host.local(now) }
     check(
-      .goesOnWhereItWas, isNew || view.bytes >= resource.kept && view.bytes <= resource.file || isUnsettled[host.index]
+      .resumesAtOffset, isNew || view.bytes >= resource.kept && view.bytes <= resource.file || isUnsettled[host.index]
     ) {
       "\(words(resource)) comes back with \(view.bytes) bytes, where \(resource.kept) were kept of \(resource.file)"
     }
@@ -211,7 +211,7 @@ extension Model {
     let what = "\(words(resource)): \(payload.count) bytes come for \(offset)"
     if let place = resource.spoiltAt, offset < resource.said {
       // The damaged part comes again, with all that follows.
-      check(.goesOnWhereItWas, offset <= place) { what + ", and the damage is at \(place)" }
+      check(.resumesAtOffset, offset <= place) { what + ", and the damage is at \(place)" }
       (resource.said, resource.next, resource.spoiltAt) = (offset, offset, nil)
     }
     check(.chunksInOrder, !place.isSender && resource.receiver.ended == nil) { what + " after its end" }
@@ -224,7 +224,7 @@ extension Model {
     check(.chunksInOrder, connectedNow(resource.receiver.endpoint, resource.sender.endpoint)) {
       what + " of one who is not connected"
     }
-    check(.goesOnWhereItWas, offset >= resource.said) { what + ", where \(resource.said) are stored" }
+    check(.resumesAtOffset, offset >= resource.said) { what + ", where \(resource.said) are stored" }
     check(
       .chunksInOrder, offset == resource.next || offset < resource.next && offset <= max(resource.said, resource.kept)
     ) {

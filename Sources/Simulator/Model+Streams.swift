@@ -94,7 +94,7 @@ extension Model {
 
   func refusesWrite(to number: Int) {
     let stream = streams[number]
-    check(.streamWritableIsTold, !stream.isWritable) { "\(words(stream)) was told writable, and refuses a write" }
+    check(.streamWritableIsReported, !stream.isWritable) { "\(words(stream)) was told writable, and refuses a write" }
     stream.refusedAt = now
   }
 
@@ -169,10 +169,10 @@ extension Model {
 
   func streamWritable(_ id: StreamID, at host: SimHost) {
     guard let place = place(of: id, at: host), place.isWriter else {
-      return violate(.streamWritableIsTold, "\(host.label) is told writable of a stream that it does not write")
+      return violate(.streamWritableIsReported, "\(host.label) is told writable of a stream that it does not write")
     }
     let stream = streams[place.number]
-    check(.streamWritableIsTold, stream.refusedAt != nil && stream.writer.ended == nil) {
+    check(.streamWritableIsReported, stream.refusedAt != nil && stream.writer.ended == nil) {
       "\(words(stream)) is writable again, and was never refused"
     }
     stream.refusedAt = nil
@@ -265,7 +265,7 @@ extension Model {
       }
     }
     for stream in streams where stream.refusedAt != nil && areTogether(stream.writer, stream.reader) {
-      check(.streamWritableIsTold, stream.plan.reading == .never) {
+      check(.streamWritableIsReported, stream.plan.reading == .never) {
         "\(words(stream)) refused a write, and was never told writable: \(stream.told) told of \(stream.written)"
       }
     }

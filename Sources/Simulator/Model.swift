@@ -330,7 +330,7 @@ final class Model {
   // MARK: Engine outputs
 
   func observe(_ output: Output, at host: SimHost, _ world: World) {
-    checkFailureIsTold(by: output, at: host)
+    checkFailureIsReported(by: output, at: host)
     switch output {
     case .found(let by, let type, let peer, _, _, let since): found(by, type, peer, awaySince: since, at: host)
     case .updated(let by, let type, let peer, _, _, let since): updated(by, type, peer, awaySince: since, at: host)

@@ -57,7 +57,7 @@ struct PeerPlan: Sendable {
   var trusts = 1_000
   /// Whether it answers decisions at all.
   var decides = true
-  var invitesWhomItFinds = false
+  var invitesFoundPeers = false
   var showsIdentity = false
 
   enum Answering: Sendable { case accepts, declines, ignores, either }

@@ -33,7 +33,7 @@ extension Planner {
     plan.faults.latencyMax = random.pick([1, 5, 50])
     plan.faults.jitter = random.pick([0, 5, 20])
     plan.faults.discoveryDelay = random.pick([1, 100, 1_500])
-    add(hosts: size(2, 6)) { host, random in host.peers[0].invitesWhomItFinds = random.chance(perMille: 700) }
+    add(hosts: size(2, 6)) { host, random in host.peers[0].invitesFoundPeers = random.chance(perMille: 700) }
     let start = random.pick([0, 0, 1_000])
     if random.flip() { everybodyIsAdhoc(within: start) } else { everybodyShows(within: start) }
     for _ in 0..<random.below(6) {

@@ -44,7 +44,7 @@ extension World {
       guard let record = model.endpoints[endpoint], let peer = peer(record.ref), peer.plan.decides else { return }
       later(host, peer.plan.answerDelay, .decide(id, programs.chance(perMille: peer.plan.trusts)))
     case .found(let by, let type, let found, _, _, _):
-      guard let peer = host.peers.first(where: { $0.id == by }), peer.plan.invitesWhomItFinds else { return }
+      guard let peer = host.peers.first(where: { $0.id == by }), peer.plan.invitesFoundPeers else { return }
       guard let number = Self.types.firstIndex(of: type) else { return }
       later(host, 50, .invite(peer.ref, found, type: number))
     case .streamOpened(let id, _, _, _): streamOpened(id, host)

@@ -135,7 +135,7 @@ import Wire
   @Test(
     "P-HAB-4 A host that does not read it is told nothing, and one that has nothing to do with a peer is not told of it"
   )
-  func whoIsTold() throws {
+  func recipientsOfReports() throws {
     let b = try network.silentPeer("b")
     let hidden = try network.silentPeer("hidden", on: b.host)
     try b.advertise()

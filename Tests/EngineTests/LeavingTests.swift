@@ -111,7 +111,7 @@ import Wire
   }
 
   @Test("P-MSG-3 A message that crosses the other's leave has a delivery status, though its sender leaves too")
-  func leavesBehindOneWhoLeft() throws {
+  func leavesBehindLeaver() throws {
     network.latency = .milliseconds(20)
     let peers = try network.gather("a", "b")
     try peers[0].say("to nobody")
@@ -122,7 +122,7 @@ import Wire
   }
 
   @Test("Who joins by the word of one who has just left is heard by the others there")
-  func joinsByOneWhoLeft() throws {
+  func joinsByLeaver() throws {
     let (near, far) = (try network.host("near"), try network.host("far"))
     let here = try ["a", "b"].map { try network.testPeer($0, on: near) }
     let there = try ["c", "d"].map { try network.testPeer($0, on: far) }

@@ -11,7 +11,7 @@ import Testing
     #expect(!watch.isWorthwhile(afterWaits: 100_000))
     #expect(!watch.isWorthwhile(afterWaits: 1_000))
     #expect(watch.isWorthwhile(afterWaits: 1_000))
-    watch.lookedInVain()
+    watch.recordMiss()
     #expect(!watch.isWorthwhile)
   }
 
@@ -19,10 +19,10 @@ import Testing
     let watch = Watch()
     #expect(watch.isWorthwhile(afterWaits: 1_000, 1_000))
     for _ in 0..<100 {
-      for pause: UInt64 in [20_000, 55_000, 20_000, 20_000, 20_000, 20_000] { watch.looked(pause) }
+      for pause: UInt64 in [20_000, 55_000, 20_000, 20_000, 20_000, 20_000] { watch.recordHit(pause) }
       #expect(watch.isWorthwhile)
     }
-    for _ in 0..<10 { watch.looked(45_000) }
+    for _ in 0..<10 { watch.recordHit(45_000) }
     #expect(!watch.isWorthwhile)
   }
 
@@ -31,12 +31,12 @@ import Testing
     for needed in [2, 4, 8, 16, 32, 64, 64] {
       for _ in 1..<needed { #expect(!watch.isWorthwhile(afterWaits: 50_000)) }
       #expect(watch.isWorthwhile(afterWaits: 50_000))
-      watch.looked(20_000)
-      watch.lookedInVain()
+      watch.recordHit(20_000)
+      watch.recordMiss()
     }
     #expect(watch.isWorthwhile(afterWaits: [UInt64](repeating: 50_000, count: 64)))
-    for _ in 0..<64 { watch.looked(20_000) }
-    watch.lookedInVain()
+    for _ in 0..<64 { watch.recordHit(20_000) }
+    watch.recordMiss()
     #expect(!watch.isWorthwhile(afterWaits: 50_000))
     #expect(watch.isWorthwhile(afterWaits: 50_000))
   }
@@ -121,13 +121,13 @@ private final class Watch {
   func isWorthwhile(afterWaits pauses: UInt64...) -> Bool { isWorthwhile(afterWaits: pauses) }
 
   func isWorthwhile(afterWaits pauses: [UInt64]) -> Bool {
-    for pause in pauses { busyPoll.slept(pause) }
+    for pause in pauses { busyPoll.recordSleep(pause) }
     return busyPoll.isWorthwhile
   }
 
-  func looked(_ nanoseconds: UInt64) { busyPoll.looked(nanoseconds) }
+  func recordHit(_ nanoseconds: UInt64) { busyPoll.recordHit(nanoseconds) }
 
-  func lookedInVain() { busyPoll.lookedInVain() }
+  func recordMiss() { busyPoll.recordMiss() }
 }
 
 /// One end of a dialogue of single bytes.

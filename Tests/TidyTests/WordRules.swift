@@ -42,7 +42,9 @@ enum WordRules {
   /// A name is a noun or a verb, and no phrase.
   static func phrases(_ file: SourceFile) -> [Finding] {
     guard file.path.hasPrefix("Sources/"), file.isSwift else { return [] }
-    return file.findings(of: #/\b(?:goOn|goesOn|lookNoMore|\w+NoMore)\b/#, "A phrase as a name.")
+    let phrase =
+      #/\b(?:goOn|goesOn|lookNoMore|unhear|\w+(?:NoMore|InVain)|[a-z]\w*(?:Who|Whom|What|Where)(?:[A-Z]\w*)?)\b/#
+    return file.findings(of: phrase, "A phrase as a name.")
   }
 
   /// A comment begins with its subject.

@@ -53,8 +53,10 @@ struct WordRulesTests {
       /// What they are.
       func goOn() {}
       // Who is there?
+      func forgetWhoIsAway() { lookedInVain() }
+      text.split(whereSeparator: isSpace)
       """
-    #expect(lines(WordRules.riddles, riddles) == [1] && lines(WordRules.phrases, riddles) == [5])
+    #expect(lines(WordRules.riddles, riddles) == [1] && lines(WordRules.phrases, riddles) == [5, 7])
     let long = String(repeating: "x", count: 200)
     #expect(lines(WordRules.cells, "| a | \(long) |\n| \(long.dropLast()) |\n\(long)\n", path: "docs/a.md") == [1])
     let files = [

@@ -42,9 +42,9 @@ final class Circuits {
   func isHeard(_ host: HostID, by relay: HostID) -> Bool { hearsay[relay]?.contains(host) ?? false }
   func heard(by relay: HostID) -> Int { hearsay[relay]?.count ?? 0 }
 
-  func hear(_ host: HostID, by relay: HostID) { hearsay[relay, default: OrderedDictionary()][host] = true }
+  func addReport(of host: HostID, by relay: HostID) { hearsay[relay, default: OrderedDictionary()][host] = true }
 
-  func unhear(_ host: HostID, by relay: HostID) {
+  func removeReport(of host: HostID, by relay: HostID) {
     hearsay[relay]?[host] = nil
     if hearsay[relay]?.isEmpty == true { hearsay[relay] = nil }
   }

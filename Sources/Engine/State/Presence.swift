@@ -23,7 +23,7 @@ final class Presence {
   }
   /// When those who were not known there are announced again, and how often they have been.
   var announcesAgain: Instant?
-  var announcedInVain = 0
+  var unansweredAnnouncements = 0
   /// The last digests of the roster, own and received, and the state for which one was sent.
   var myDigest: (count: UInt32, sum: UInt64)?
   var theirDigest: (count: UInt32, sum: UInt64)?
@@ -156,7 +156,7 @@ final class Presence {
     announcements.sort { $0.ordinal < $1.ordinal }
     repeats.formUnion(other.repeats.shifted(by: offset))
     announcesAgain = [announcesAgain, other.announcesAgain].compactMap { $0 }.min()
-    announcedInVain = max(announcedInVain, other.announcedInVain)
+    unansweredAnnouncements = max(unansweredAnnouncements, other.unansweredAnnouncements)
   }
 
   func forget(slot: Int) {

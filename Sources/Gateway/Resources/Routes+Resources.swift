@@ -138,7 +138,7 @@ extension Routes {
       isLast = complete == ["?1"]
     }
     let told = try call.headers["Content-Digest"].flatMap { try ContentDigest.parse($0, of: "Content-Digest") }
-    let toldOfAll =
+    let wholeDigest =
       try isLast ? call.headers["Repr-Digest"].flatMap { try ContentDigest.parse($0, of: "Repr-Digest") } : nil
     // Refused early: the client must not send for hours in vain, or lose the bytes that are here.
     let length = call.headers["Content-Length"].flatMap(UInt64.init) ?? 0
@@ -188,7 +188,8 @@ extension Routes {
           }
           try await core.sync(file, of: holders, in: place)
           if isWhole { try await core.checkRestored(path, of: holders, in: place) }
-          let digest: ContentDigest? = if let toldOfAll { try await core.verifiedDigest(toldOfAll, path) } else { nil }
+          let digest: ContentDigest? =
+            if let wholeDigest { try await core.verifiedDigest(wholeDigest, path) } else { nil }
           guard let (session, content) = core.content(at: path, of: holders, in: place) else {
             throw Problem.goneResource
           }

@@ -283,7 +283,7 @@ final class AvahiSightings {
       guard underWay < Self.underWayMax else { return askAgainSoon() }
       left -= 1
       if let place = question.place, question.visible.paths[place].resolver == nil {
-        guard resolverCount < resolversMax else { return forgetWhatHasGone() }
+        guard resolverCount < resolversMax else { return removeStaleRecords() }
         do throws(AvahiError) {
           question.visible.paths[place].resolver = try resolver(for: question, of: client)
           resolverCount += 1
@@ -302,7 +302,7 @@ final class AvahiSightings {
 
   /// Each answer makes room for the next query, and so does the timeout of one.
   private func askAgainSoon() {
-    forgetWhatHasGone()
+    removeStaleRecords()
     guard patience == nil else { return }
     patience = reactor.schedule(after: .nanoseconds(Int64(Self.answerTime))) { [unowned self] in
       patience = nil
@@ -347,7 +347,7 @@ final class AvahiSightings {
   }
 
   /// Bounds the queues, since records that come and go may be many.
-  private func forgetWhatHasGone() {
+  private func removeStaleRecords() {
     first.removeAll { $0.place == nil }
     further.removeAll { $0.place == nil }
   }
