@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func `What no message may have is an error of its call, and not of the process`() async throws {
+  @Test func `Content that no message may have is an error of its call, and not of the process`() async throws {
     let bus = try TestBus()
     try await onLoop { reactor in
       let client = try BusConnection(bus.path, on: reactor)
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func `Where too many calls wait, another one fails at once`() async throws {
+  @Test func `A call fails at once while too many others wait`() async throws {
     let bus = try TestBus()
     try await onLoop { reactor in
       let server = try await Service(service, at: path, BusConnection(bus.path, on: reactor))
@@ -216,7 +216,7 @@ import Testing
     return socket
   }
 
-  @Test func `Where the bus ends, waiting calls fail, its owner hears of it, and later calls fail`() async throws {
+  @Test func `When the bus ends, waiting calls fail, its owner is notified, and later calls fail`() async throws {
     let bus = try TestBus()
     try await onLoop { reactor in
       let server = try await Service(service, at: path, BusConnection(bus.path, on: reactor))
@@ -236,7 +236,7 @@ import Testing
     }
   }
 
-  @Test func `Where the bus refuses the connection, each call fails with that, before the end and after it`()
+  @Test func `If the bus refuses the connection, each call fails with that, before the end and after it`()
     async throws
   {
     let folder = TemporaryFolder()

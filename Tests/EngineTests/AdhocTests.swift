@@ -105,7 +105,7 @@ import Wire
     }
   }
 
-  @Test("P-SES-7 Where only one hears the other they connect within five seconds", arguments: ["a", "b"])
+  @Test("P-SES-7 Two hosts of which one hears the other connect within five seconds", arguments: ["a", "b"])
   func oneWay(deaf: String) throws {
     network.hears = { listener, _ in listener.name != deaf }
     let a = try network.silentPeer("a")

@@ -31,7 +31,7 @@ import Wire
     #expect(a.engine.links.isEmpty)
   }
 
-  @Test("P-HAB-4 Who comes later sees since when a peer has been away, whatever clock either has")
+  @Test("P-HAB-4 A later host sees since when a peer has been away, whatever clock either has")
   func late() throws {
     let b = try network.silentPeer("b")
     try b.advertise()

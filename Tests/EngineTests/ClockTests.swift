@@ -34,7 +34,7 @@ import Wire
     }
   }
 
-  @Test("P-APP-3 Who comes later takes over the group's time, whichever host is lower, and is told of the step")
+  @Test("P-APP-3 A later member takes over the group's time, whichever host is lower, and gets a step event")
   func later() throws {
     network.latency = .milliseconds(1)
     for (first, second) in [("a", "b"), ("c", "d")] {
@@ -56,7 +56,7 @@ import Wire
     }
   }
 
-  @Test("P-APP-3 Whoever leads may go: the others' time goes on")
+  @Test("P-APP-3 The leader of the clock may leave: the others' time continues")
   func succession() throws {
     let testPeers = try network.gather("a", "b", "c")
     for testPeer in testPeers { _ = try read(testPeer) }

@@ -50,7 +50,7 @@ import Wire
     )
   }
 
-  @Test("P-CUS-1 Who is waited for and proves itself is taken in")
+  @Test("P-CUS-1 An expected peer that proves its identity is admitted")
   func awaited() throws {
     let friend = known("r")
     let testPeer = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
@@ -104,7 +104,7 @@ import Wire
     expectNothing(of: rogue, at: testPeer)
   }
 
-  @Test("P-CUS-1 What a peer said over its own link gets nobody in over another: its statement is for its host")
+  @Test("P-CUS-1 A peer's statement on its own link admits nobody on another one: it is for its host")
   func replayed() throws {
     let friend = known("f")
     let testPeer = try waiting(for: friend.peer, at: friend.host, friend.endpoint)
@@ -134,7 +134,7 @@ import Wire
     #expect(testPeer.take() == [])
   }
 
-  @Test("P-CUS-1 Whose data were changed to name another host asks there in vain", arguments: [false, true])
+  @Test("P-CUS-1 A peer whose data name another host after a change is refused there", arguments: [false, true])
   func misled(byAnotherEndpoint: Bool) throws {
     // Somebody has put its own host into the data of the friend, and answers as itself, or with the friend's name.
     let friend = known("f")
@@ -173,7 +173,7 @@ import Wire
     #expect(testPeer.take() == [])
   }
 
-  @Test("P-CUS-1 What was asked before a wait, or after it has ended, opens nothing")
+  @Test("P-CUS-1 A request before a wait, or after its end, opens nothing")
   func outOfTime() throws {
     let friend = known("r")
     let testPeer = try network.silentPeer("v")

@@ -33,7 +33,7 @@ import Wire
     #expect(a.take() == [])
   }
 
-  @Test("P-CUS-1 Where only one side can be reached the two are connected all the same")
+  @Test("P-CUS-1 Two peers of which one can be reached are connected")
   func oneWay() throws {
     let (a, b) = try pair()
     b.engine.setAddresses([], at: network.now)
@@ -44,7 +44,7 @@ import Wire
     expectConnected(a, b)
   }
 
-  @Test("P-CUS-1 Who waits for minutes is connected, though the other side's host waits for nobody meanwhile")
+  @Test("P-CUS-1 A peer that waits for minutes is connected, though the other side's host waits for nobody meanwhile")
   func longWait() throws {
     let (a, b) = try pair()
     try a.connect(to: b, timeout: .seconds(600))
@@ -89,7 +89,7 @@ import Wire
     #expect(a.take() == [])
   }
 
-  @Test("What is remembered of an attempt is forgotten, and the host that was forgotten and is known again is not")
+  @Test("The record of an attempt expires, and a host that was forgotten and is known again stays")
   func forgottenHost() throws {
     let (a, b) = try pair()
     let c = try network.silentPeer("c")
@@ -197,7 +197,7 @@ import Wire
     #expect(a.take().filter { $0 == "invitation ended: none" }.count == 2)
   }
 
-  @Test("P-CUS-1 What the rules of the sessions keep apart stays apart, and both hear why")
+  @Test("P-CUS-1 Peers that the sessions' rules keep apart stay apart, and both get the reason")
   func rules() throws {
     var (none, required) = (SessionSettings(), SessionSettings())
     (none.encryption, required.encryption) = (.none, .required)
@@ -210,7 +210,7 @@ import Wire
     #expect(b.take() == ["invitation ended: encryption", "B: a notConnected encryption"])
   }
 
-  @Test("P-CUS-1 Who has met the other by another way waits no longer")
+  @Test("P-CUS-1 A peer that met the other by another way stops waiting")
   func metOtherwise() throws {
     let peers = try network.gather("a", "c")
     let (a, c) = (peers[0], peers[1])

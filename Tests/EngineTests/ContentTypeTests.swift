@@ -80,7 +80,7 @@ import Wire
     }
   }
 
-  @Test("What is no content type closes the link it came over", arguments: ["", "text", "text/", "a/b\n", "a b/c"])
+  @Test("An invalid content type closes its link", arguments: ["", "text", "text/", "a/b\n", "a b/c"])
   func broken(type: String) throws {
     let a = try network.testPeer("a")
     let rogue = Rogue("r", to: a.host, on: network)

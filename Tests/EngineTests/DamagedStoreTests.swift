@@ -77,7 +77,7 @@ import Wire
     while engine.nextOutput() != nil {}
   }
 
-  @Test("What was stored comes back") func whole() throws {
+  @Test("Stored state is restored") func whole() throws {
     let facts = try stored()
     let engine = engine(facts, 2)
     _ = try addPeers(to: engine)

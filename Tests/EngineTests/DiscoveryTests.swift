@@ -64,7 +64,7 @@ import Wire
     #expect(a.take() == ["a lost x"])
   }
 
-  @Test("P-BRO-1 Who browses later is told of who was there before")
+  @Test("P-BRO-1 A later browser finds the peers that were there before")
   func lateBrowser() throws {
     let a = try network.testPeer("a")
     let b = try network.silentPeer("b", on: a.host)
@@ -136,7 +136,7 @@ import Wire
     #expect(testPeers[0].take() == ["a found b as chat", "A: B connecting", "A: B connected"])
   }
 
-  @Test("P-BRO-5 Where a tenth of all datagrams is lost, a living host is lost a few times a day")
+  @Test("P-BRO-5 With a tenth of all datagrams lost, a living host is lost a few times a day")
   func flicker() throws {
     let a = try network.silentPeer("a")
     let b = try network.silentPeer("b")
@@ -282,7 +282,7 @@ import Wire
     #expect(a.take() == ["a lost b"])
   }
 
-  @Test("P-BRO-1 What a host told over a link without a record of its own is lost with the link")
+  @Test("P-BRO-1 A peer that a host reported over a link, without a record of its own, is lost with the link")
   func reportsWithoutRecord() throws {
     let a = try network.silentPeer("a")
     let b = try network.silentPeer("b")

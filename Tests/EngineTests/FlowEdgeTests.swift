@@ -74,7 +74,7 @@ import Wire
     peer.network.run()
   }
 
-  @Test("What a source gives after it has ended goes nowhere")
+  @Test("Bytes of a source after its end are ignored")
   func grownSource() throws {
     let (rogue, peer, id, _) = try wanted()
     try supply(262_144, from: 0, isLast: true, of: id, peer)
@@ -122,7 +122,7 @@ import Wire
     #expect(sender.hashed == 1 << 25)
   }
 
-  @Test("What is wanted never reaches past the largest resource")
+  @Test("A request never reaches past the largest resource")
   func largestWant() throws {
     let receiver = ResourceReceiver(
       id: ResourceID(rawValue: 1), flow: 5, pair: pair, host: HostID(ID128(high: 3, low: 3)),

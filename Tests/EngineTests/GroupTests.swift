@@ -6,7 +6,7 @@ import Wire
 @Suite struct GroupTests {
   let network = TestNetwork()
 
-  @Test("P-SES-2 Whoever any member invites is connected with every member")
+  @Test("P-SES-2 A peer that any member invites is connected with every member")
   func chain() throws {
     let peers = try ["a", "b", "c", "d", "e"].map { try network.testPeer($0) }
     for (inviter, invitee) in zip(peers, peers.dropFirst()) { try network.connect(inviter, invitee) }

@@ -170,7 +170,7 @@ import Wire
     #expect(c.connected == "A B")
   }
 
-  @Test("Who lowers its limit under the number of those before it goes itself")
+  @Test("A member that lowers its limit under the number of those before it leaves itself")
   func lowered() throws {
     let (peers, _, rogue) = try slanderer()
     var entry = rogue.entry()
@@ -262,7 +262,7 @@ import Wire
     #expect(b.engine.incoming.isEmpty)
   }
 
-  @Test("Who invites and takes back for ever is not remembered for ever")
+  @Test("A peer that invites and cancels for ever does not use memory for ever")
   func takenBack() throws {
     let a = try network.testPeer("a")
     let rogue = Rogue("r", to: a.host, on: network)

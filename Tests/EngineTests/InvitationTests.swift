@@ -145,7 +145,7 @@ import Wire
     #expect(b.take().filter { $0.hasPrefix("B") } == ["B: A connecting", "B: A connected"])
   }
 
-  @Test("Who invites somebody whose invitation waits here has answered it")
+  @Test("An invitation to a peer whose own one waits here answers that")
   func invitingIsAccepting() throws {
     let (a, b) = try pair()
     try a.invite(b)
@@ -156,7 +156,7 @@ import Wire
     #expect(b.take().suffix(2) == ["B: A connecting", "B: A connected"])
   }
 
-  @Test("Who answers by an invitation of its own waits no longer than it said, and the other side is told")
+  @Test("An answer by an own invitation waits no longer than its timeout, and the other side is notified")
   func invitingIsNotWaiting() throws {
     let (a, b) = try pair()
     try a.invite(b)
@@ -178,7 +178,7 @@ import Wire
   }
 
   @Test(
-    "What was answered while its inviter was out of reach is not asked again, and the inviter is told",
+    "A question answered while its inviter was out of reach is not repeated, and the inviter gets the answer",
     arguments: [false, true])
   func answeredOutOfReach(byInvitation: Bool) throws {
     let (a, b) = try pair()
@@ -203,7 +203,7 @@ import Wire
     #expect(b.take().filter { $0.contains("invit") } == ["b invited by a: "] + ends)
   }
 
-  @Test("Whose answer came too late is invited again, and comes")
+  @Test("A peer whose answer came too late is invited again, and joins")
   func answerTooLate() throws {
     let (a, b) = try pair()
     try a.invite(b)

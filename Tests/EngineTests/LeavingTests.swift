@@ -6,7 +6,7 @@ import Wire
 @Suite struct LeavingTests {
   let network = TestNetwork()
 
-  @Test("P-SES-4 Who leaves is told to all others at once")
+  @Test("P-SES-4 A leave is reported to all others at once")
   func leave() throws {
     let peers = try network.gather("a", "b", "c")
     peers[1].leave()
@@ -33,7 +33,7 @@ import Wire
     #expect(throws: EngineError.self) { try peers[1].say("x") }
   }
 
-  @Test("Who left comes back only by a new invitation, and is connected with all again")
+  @Test("A peer that left returns only by a new invitation, and is connected with all again")
   func comeBack() throws {
     let peers = try network.gather("a", "b", "c")
     peers[1].leave()
@@ -53,7 +53,7 @@ import Wire
   }
 
   @Test(
-    "Who came up anew, left and is invited again is connected with all, though its earlier life is still looked for")
+    "A restarted peer that left and is invited again is connected with all, though its old incarnation is still sought")
   func comeBackAnew() throws {
     let peers = try network.gather("a", "b", "c")
     network.kill(peers[1].host)
@@ -82,7 +82,7 @@ import Wire
     }
   }
 
-  @Test("P-MSG-3 What was on its way to one who left is told as undelivered, exactly")
+  @Test("P-MSG-3 Messages in flight to a peer that left are reported as undelivered, exactly")
   func crossesLeave() throws {
     network.latency = .milliseconds(20)
     let peers = try network.gather("a", "b")
@@ -95,7 +95,7 @@ import Wire
     #expect(peers[0].take().sorted() == ["A: B notConnected left", "delivered to B", "undelivered to B"])
   }
 
-  @Test("P-MSG-3 Who leaves is told at once that what was not acknowledged is unknown, and it still arrives")
+  @Test("P-MSG-3 A leaving peer's unacknowledged messages are reported as unknown at once, and still arrive")
   func leavesBehind() throws {
     network.latency = .milliseconds(20)
     let peers = try network.gather("a", "b")
@@ -121,7 +121,7 @@ import Wire
     #expect(peers[0].take() == ["unknown to B", "A: B notConnected left"])
   }
 
-  @Test("Who joins by the word of one who has just left is heard by the others there")
+  @Test("A peer introduced by one that has just left is received by the others there")
   func joinsByLeaver() throws {
     let (near, far) = (try network.host("near"), try network.host("far"))
     let here = try ["a", "b"].map { try network.testPeer($0, on: near) }

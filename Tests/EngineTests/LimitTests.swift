@@ -74,7 +74,7 @@ import Wire
     network.expectAllConnected(testPeers + [rivals[1 - winner]])
   }
 
-  @Test("P-SES-6 Who accepts two at once keeps to the first one's limit")
+  @Test("P-SES-6 A peer that accepts two invitations at once keeps to the first one's limit")
   func twoInviters() throws {
     network.latency = .milliseconds(20)
     let guest = try network.testPeer("g", room(for: 8))

@@ -36,7 +36,7 @@ import Wire
     #expect(received == [payload, Array("next".utf8)])
   }
 
-  @Test("What is changed while the store is held is one batch, and nothing of it is said before")
+  @Test("Changes while the store is held are one batch, and none is reported before")
   func held() throws {
     var settings = Settings()
     settings.isDurable = true
@@ -64,7 +64,7 @@ import Wire
     #expect(records == [3])
   }
 
-  @Test("What local peers have for each other waits for no store, and is no batch, nor a deadline")
+  @Test("Messages between local peers wait for no store, and make no batch and no deadline")
   func local() throws {
     var settings = Settings()
     settings.isDurable = true

@@ -22,7 +22,7 @@ struct OrderedDictionaryTests {
     }
   }
 
-  @Test("Whatever is done with a table, it holds what it was given, in order", arguments: [4, 12, 60, 400] as [UInt64])
+  @Test("A table holds its entries in order, whatever the operations", arguments: [4, 12, 60, 400] as [UInt64])
   func model(keys: UInt64) {
     var table = OrderedDictionary<UInt64, Int>()
     var model = Model()

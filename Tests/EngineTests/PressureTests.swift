@@ -37,7 +37,7 @@ import Wire
     #expect(peers[0].take() == [])
   }
 
-  @Test("Who sends to a program that does not keep up has to wait for it, and others have not")
+  @Test("A sender to a slow program waits for it, and others do not")
   func programIsBehind() throws {
     var settings = Settings()
     settings.backlogBytesMax = 10_000

@@ -17,7 +17,8 @@ import Wire
 
   private func rings(_ peer: TestPeer) -> Int { peer.take().count { $0.contains("invited by") } }
 
-  @Test("P-HAB-5 Who declines is not asked again by itself; an invitation by hand comes through, and yes lifts the no")
+  @Test(
+    "P-HAB-5 A peer that declined is not asked again by itself; an invitation by hand arrives, and yes lifts the no")
   func declined() throws {
     let (a, b) = try beside()
     network.run(.seconds(5))
@@ -36,7 +37,7 @@ import Wire
     #expect(rings(b) == 1)
   }
 
-  @Test("P-HAB-5 Who gives no answer is asked once more after a minute, and then no more")
+  @Test("P-HAB-5 A peer that gives no answer is asked once more after a minute, and then no more")
   func unanswered() throws {
     let (a, b) = try beside()
     network.run(.seconds(60))
@@ -81,7 +82,7 @@ import Wire
     #expect(rings(b) == 1)
   }
 
-  @Test("P-HAB-5 Who declined somebody does not ask it either, once it is in ad hoc mode itself")
+  @Test("P-HAB-5 A peer that declined another does not ask it either, once it is in ad hoc mode itself")
   func bothSides() throws {
     let (a, b) = try beside()
     network.run(.seconds(2))
@@ -137,7 +138,9 @@ import Wire
     #expect(answers(at: b) == 0)
   }
 
-  @Test("P-HAB-5 Who gave no answer before a restart of both is asked once more a minute after it, and then no more")
+  @Test(
+    "P-HAB-5 A peer that gave no answer before a restart of both is asked once more a minute after it, and then no more"
+  )
   func unansweredOverRestart() throws {
     var (a, b) = try beside(Self.durable, Self.durable)
     network.run(.seconds(35))

@@ -6,7 +6,7 @@ import Wire
 /// Files that the disk has changed while their host was down.
 extension ResourceTests {
   @Test(
-    "P-RES-5 What the disk has changed of a file during a restart comes again, and the rest does not",
+    "P-RES-5 The part of a file that the disk changed during a restart is sent again, and the rest is not",
     arguments: [(0, 0), (70_000, 0), (163_839, 131_072), (nil, 163_840)] as [(Int?, UInt64)])
   func damagedOnDisk(place: Int?, resumes offset: UInt64) throws {
     var peers = try gather(isDurable: true)

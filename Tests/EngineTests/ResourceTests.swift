@@ -26,7 +26,7 @@ import Wire
     #expect(peers[1].take() == ["B < A: file", "file ended: none"])
   }
 
-  @Test("P-RES-3 What is whole and cannot be kept has failed for both sides")
+  @Test("P-RES-3 A complete resource that cannot be stored fails on both sides")
   func unkept() throws {
     let peers = try gather()
     peers[1].host.program.isKeeping = false
@@ -169,7 +169,7 @@ import Wire
     #expect(peers[1].takeFlows().last == "file ended: lost")
   }
 
-  @Test("What its sender gave up while they were apart ends for its receiver once they have met again")
+  @Test("A transfer cancelled while the hosts were apart ends for its receiver once they have met again")
   func givenUp() throws {
     var (hasty, patient) = (SessionSettings(), SessionSettings())
     hasty.rejoinMax = .seconds(5)
@@ -188,7 +188,7 @@ import Wire
     #expect(peers[1].takeFlows().last == "file ended: gone")
   }
 
-  @Test("Who leaves ends its transfers", arguments: [0, 1])
+  @Test("A leave ends the peer's transfers", arguments: [0, 1])
   func left(side: Int) throws {
     let peers = try gather()
     peers[1].host.program.isStoring = false
@@ -219,7 +219,7 @@ import Wire
     #expect(peers[1].takeFlows().last == "file ended: none")
   }
 
-  @Test("P-RES-5 What was whole and not kept yet when its receiver crashed is kept when that is back")
+  @Test("P-RES-5 A resource that was complete and not stored when its receiver crashed is stored when that is back")
   func wholeBeforeRestart() throws {
     var peers = try gather(isDurable: true)
     peers[1].host.program.isKeeping = nil
@@ -262,7 +262,7 @@ import Wire
     #expect(peers[1].takeFlows() == ["file ended: gone"])
   }
 
-  @Test("Who crashed after its last chunk was sent, and before it had stored where that ends, finishes all the same")
+  @Test("A sender that crashes after its last chunk, before it has stored its end, finishes after a restart")
   func forgottenEnd() throws {
     let peers = try gather(isDurable: true)
     network.filter = { type, _, _ in type != .resourceWant }
@@ -330,7 +330,7 @@ import Wire
     if times < 4 { #expect(peers[1].file("file") == pattern(100_000)) }
   }
 
-  @Test("What cannot be read or stored ends the transfer on both sides, with the reason", arguments: [0, 1])
+  @Test("A failed read or write ends the transfer on both sides, with the reason", arguments: [0, 1])
   func broken(side: Int) throws {
     let peers = try gather()
     peers[side].host.program.isBroken = true
@@ -354,7 +354,7 @@ import Wire
     #expect(ended == (count < 100_000 ? "file ended: mismatch" : "file ended: none"))
   }
 
-  @Test("What is too large, too much or too many is refused, with the reason")
+  @Test("A resource that is too large, or one too many, is refused with the reason")
   func limits() throws {
     var session = SessionSettings()
     session.resources.acceptsUnasked = true
@@ -445,7 +445,7 @@ import Wire
     #expect(stored > heard / 150)
   }
 
-  @Test("Of pieces that were sent the memory is there for the next ones, and only while there may be a next one")
+  @Test("The memory of sent pieces is reused for the next ones, and freed when there can be none")
   func spareMemory() throws {
     let peers = try gather()
     network.windowBytes = 64 << 10

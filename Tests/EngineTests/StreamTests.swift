@@ -158,7 +158,7 @@ import Wire
     #expect(peers[1].takeFlows() == ["B < A: stream talk", "stream talk ended: lost"])
   }
 
-  @Test("Who leaves ends its streams")
+  @Test("A leave ends the peer's streams")
   func left() throws {
     let peers = try network.gather("a", "b")
     _ = try peers[0].open("there", to: peers[1])

@@ -84,7 +84,7 @@ import Wire
     }
   }
 
-  @Test("P-MSG-3 What is sent while suspended arrives when the link is back")
+  @Test("P-MSG-3 A message that is sent while suspended arrives when the link is back")
   func sentWhileSuspended() throws {
     let peers = try network.gather("a", "b")
     network.walls.insert(["a", "b"])

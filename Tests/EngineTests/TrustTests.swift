@@ -24,7 +24,7 @@ import Wire
   }
 
   @Test(
-    "P-SEC-1 Who has no encryption and who requires it do not connect, whoever invites, and hear why",
+    "P-SEC-1 A peer without encryption and one that requires it do not connect, whichever invites, and get the reason",
     arguments: [(Encryption.none, Encryption.required), (.required, .none)])
   func refused(inviter: Encryption, invitee: Encryption) throws {
     let a = try network.testPeer("a", settings(inviter))
@@ -65,7 +65,7 @@ import Wire
     #expect([a.connected, b.connected, c.connected] == ["B", "A", ""])
   }
 
-  @Test("Who says yes while the link is away is told that it is, and when it is back")
+  @Test("A peer that says yes while the link is away is notified of that, and of its return")
   func yesWhileSuspended() throws {
     let a = try network.testPeer("a")
     let b = try network.testPeer("b", asking())
@@ -137,7 +137,7 @@ import Wire
     #expect([a.connected, b.connected, c.connected] == ["B", "A C", "B"])
   }
 
-  @Test("Who has not said yes to anybody introduces them to each other all the same")
+  @Test("A peer that has admitted nobody still introduces others to each other")
   func introducesBeforeDeciding() throws {
     let (a, b, c) = (
       try network.testPeer("a"), try network.testPeer("b", asking(.seconds(60))), try network.testPeer("c")
@@ -262,7 +262,7 @@ import Wire
     #expect(codes[0] != codes[1])
   }
 
-  @Test("P-SEC-5 Where both begin a comparison it is one, with one code")
+  @Test("P-SEC-5 Two comparisons that both sides begin are one, with one code")
   func bothCompare() throws {
     let peers = try network.gather("a", "b")
     let ids = [

@@ -42,7 +42,7 @@ import Wire
     #expect(a.take() == ["types: files"])
   }
 
-  @Test("P-BRO-7 What a host told goes with it, and is told again once it is back")
+  @Test("P-BRO-7 The types that a host reported are lost with it, and reported again once it is back")
   func gone() throws {
     let a = try testPeer("a")
     let b = try testPeer("b", advertising: "chat")
@@ -61,7 +61,7 @@ import Wire
     #expect(a.take() == ["types: "])
   }
 
-  @Test("P-BRO-7 Whoever looks no more is told nothing, and lets go of its links")
+  @Test("P-BRO-7 A browser that has stopped gets no events, and releases its links")
   func stopped() throws {
     let a = try testPeer("a")
     let b = try testPeer("b", advertising: "chat")
@@ -117,7 +117,7 @@ import Wire
     #expect(asker.frames.filter { $0.type == .advertisedTypes }.count == 1)
   }
 
-  @Test("P-BRO-7 What liars tell is bounded, and what was not asked for means nothing")
+  @Test("P-BRO-7 False reports are bounded, and unrequested ones are ignored")
   func liars() throws {
     let a = try testPeer("a")
     func tell(_ name: String, _ types: [String]) throws -> Rogue {

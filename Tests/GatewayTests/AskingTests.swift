@@ -65,7 +65,7 @@ struct AskingTests {
     }
   }
 
-  @Test("P-HAB-5 Who declines an ad hoc session is not asked again, and whoever it blocks is declined unseen")
+  @Test("P-HAB-5 A peer that declines an ad hoc session is not asked again, and one that it blocks is declined unseen")
   func noStands() async throws {
     try await hold { anna, bert in
       _ = try await bert.client.make("/v1/advertisers", ["serviceType": "chat"])

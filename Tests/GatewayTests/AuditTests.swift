@@ -42,7 +42,7 @@ struct AuditTests {
     await gateway.close()
   }
 
-  @Test("Who lets others in gives them no more than it has")
+  @Test("A client grants others no more than it has")
   func narrowing() async throws {
     try await withGateway { gateway in
       let boss = try await gateway.client("admin")
@@ -120,7 +120,7 @@ struct AuditTests {
     }
   }
 
-  @Test("What the gateway was told to believe is answered once it is kept who did")
+  @Test("A change of the gateway's trust is answered once its audit entry is stored")
   func answered() async throws {
     try await withGateway { gateway in
       let boss = try await gateway.client("operator")
@@ -142,7 +142,7 @@ struct AuditTests {
     }
   }
 
-  @Test("What a client accepts or declines is told as its deed, what its rules accept as theirs")
+  @Test("An answer of a client is audited as its action, one of its rules as theirs")
   func answers() async throws {
     try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
@@ -161,7 +161,7 @@ struct AuditTests {
     }
   }
 
-  @Test("Who comes into an ad hoc session is told as let in by its rule, once")
+  @Test("A member of an ad hoc session is audited as admitted by its rule, once")
   func adhoc() async throws {
     let here = try await TestGateway.open("Here")
     let there = try await TestGateway.open("There", nextTo: here)

@@ -24,7 +24,7 @@ struct AwayTests {
     return since
   }
 
-  @Test("P-HAB-4 Who says nothing more is away to the other gateway, found and as a member, and here again at once")
+  @Test("P-HAB-4 A silent client is away to the other gateway, found and as a member, and here again at once")
   func silent() async throws {
     try await TwoClients.hold([:]) {
       $0.awayTime = .seconds(1)

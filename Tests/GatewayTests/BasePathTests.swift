@@ -84,7 +84,7 @@ struct BasePathTests {
   }
 
   @Test(
-    "What is sent to HTTPS is sent below the path, and HTTPS has a cookie of that path alone", arguments: ["/x", ""])
+    "A redirect to HTTPS leads below the path, and HTTPS has a cookie of that path alone", arguments: ["/x", ""])
   func secure(_ prefix: String) async throws {
     try await withGateway({ ($0.basePath, $0.isHTTPSOnly, $0.trustedProxies) = ("/x", true, ["127.0.0.1"]) }) {
       gateway in

@@ -31,7 +31,7 @@ struct ChannelTests {
     }
   }
 
-  @Test("Who asks for a part is told of that part only, and what leaves it is gone from there")
+  @Test("A filtered subscription gets only its part, and an item that leaves the part is removed from it")
   func parts() async throws {
     try await withGateway { gateway in
       let anna = try await side(gateway)

@@ -73,7 +73,7 @@ internal import Testing
     #expect(try database.resources().map(\.id) == ["r1"])
   }
 
-  @Test("What was removed is in none of the database's files once the log is empty")
+  @Test("Removed rows are in none of the database's files once the log is empty")
   func overwritten() async throws {
     let folder = TemporaryFolder()
     let path = "\(folder.path)/gateway.db"

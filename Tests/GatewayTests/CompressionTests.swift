@@ -7,7 +7,7 @@ internal import Testing
 struct CompressionTests {
   private let takes = ["Accept-Encoding": "br;q=1.0, gzip;q=0.8, *;q=0.1"]
 
-  @Test("What is long goes out packed to who takes it, and says the same")
+  @Test("A long response is compressed for clients that accept it, and has the same content")
   func packed() async throws {
     try await withGateway { gateway in
       let plain = try await gateway.stranger.get("/openapi.json")

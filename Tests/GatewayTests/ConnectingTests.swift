@@ -65,7 +65,7 @@ struct ConnectingTests {
     }
   }
 
-  @Test("P-CUS-1 What are no data of that peer is refused with what is wrong")
+  @Test("P-CUS-1 Connection data that are not that peer's are refused with the fault")
   func refusals() async throws {
     try await atPlaces { anna, bert in
       for (peer, data, field) in [

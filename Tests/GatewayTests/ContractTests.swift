@@ -91,7 +91,7 @@ struct ContractTests {
     }
   }
 
-  @Test("What is made leads to what can be done with it, and every link to an operation by what the answer tells")
+  @Test("A created item links to its operations, and every link can be filled from the response")
   func links() {
     for operation in document.operations {
       for response in operation.responses {
@@ -188,7 +188,7 @@ struct ContractTests {
     }
   }
 
-  @Test("What stands in the page is text, whatever it says")
+  @Test("The contract's content is text on the page, whatever it is")
   func escaping() {
     let text = "<b onload='x'>&\"`c<d`[e](javascript:f) [g](/h)"
     let html = Markup(prose: text).text

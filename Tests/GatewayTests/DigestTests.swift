@@ -11,7 +11,7 @@ struct DigestTests {
   private let header = "sha-256=:ZqBFtFIQLFnYQOwJfVnZRn4To/NPZJTlOf/TLBuzXxg=:"
   private let hello = Array("Hello\n".utf8)
 
-  @Test("What has come is told with its digest, whole and in part")
+  @Test("Received content is served with its digest, whole and in part")
   func download() async throws {
     try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
@@ -29,7 +29,7 @@ struct DigestTests {
     }
   }
 
-  @Test("Who wants the digest of what is large gets it with the first answer")
+  @Test("A request for the digest of large content gets it with the first response")
   func wanted() async throws {
     try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
@@ -170,7 +170,7 @@ struct DigestTests {
     #expect(digest(Array(bytes.dropLast()), in: 5_000) != whole)
   }
 
-  @Test("What the disk has made something else of is told to nobody after a start, and who looks after it learns of it")
+  @Test("A file that the disk has changed is served to nobody after a start, and its owner is notified")
   func damaged() async throws {
     var meeting = try await TwoClients.begin(["resources": "accept"])
     let bert = meeting.bert

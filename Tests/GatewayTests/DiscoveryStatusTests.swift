@@ -22,7 +22,7 @@ struct DiscoveryStatusTests {
     }
   }
 
-  @Test("P-SES-2 P-SES-4 Whom any member invites is connected with all, and all hear at once that one leaves")
+  @Test("P-SES-2 P-SES-4 A peer that any member invites is connected with all, and all are notified at once of a leave")
   func members() async throws {
     try await ThreeClients.hold { circle in
       try await circle.gather()
@@ -98,7 +98,7 @@ struct DiscoveryStatusTests {
     }
   }
 
-  @Test("P-SES-7 Who asks for it meets all others by itself, each pair once, however invitations cross")
+  @Test("P-SES-7 A peer in ad hoc mode meets all others by itself, each pair once, however invitations cross")
   func adhoc() async throws {
     try await ThreeClients.hold { circle in
       var sides = circle.all

@@ -21,7 +21,7 @@ struct DiskUseTests {
         && answer.json["limit"] == .number(Self.bytesMax), "\(answer.text)", sourceLocation: `where`)
   }
 
-  @Test("What was announced counts, what has no size counts as it comes, and what is deleted makes room")
+  @Test("Announced sizes count, unknown sizes count as bytes arrive, and deletion frees space")
   func uploads() async throws {
     try await hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
@@ -64,7 +64,7 @@ struct DiskUseTests {
     }
   }
 
-  @Test("What others send is taken as far as there is room, and counts after a restart, too")
+  @Test("Content of others is accepted as far as there is space, and counts after a restart, too")
   func received() async throws {
     var meeting = try await TwoClients.begin(["resources": "ask"]) { $0.limits.resourceBytesPerClient = Self.bytesMax }
     let bert = meeting.bert
@@ -97,7 +97,7 @@ struct DiskUseTests {
     await meeting.end()
   }
 
-  @Test("Where files are taken without a question, one for which there is no room is turned away, and both are told")
+  @Test("A file that is accepted automatically is refused without space, and both sides are notified")
   func turnedAway() async throws {
     try await hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)

@@ -40,7 +40,7 @@ struct DownloadTests {
     }
   }
 
-  @Test("Of several ranges, or of what is none, the whole is given; of bytes that are not there, how many are")
+  @Test("Several ranges, or invalid ones, get the whole; a range past the end gets the size")
   func ranges() async throws {
     try await withTwoClients { meeting in
       let (content, client) = (try await send(meeting).had, meeting.bert.client)
@@ -65,7 +65,7 @@ struct DownloadTests {
     }
   }
 
-  @Test("Who has lost the last answer to an upload learns by HEAD that all of it came")
+  @Test("A client that has lost the last response to an upload learns by HEAD that it is complete")
   func uploaded() async throws {
     try await withTwoClients { meeting in
       let anna = meeting.anna

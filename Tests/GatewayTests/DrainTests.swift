@@ -43,7 +43,7 @@ struct DrainTests {
     withExtendedLifetime(peer) {}
   }
 
-  @Test("What is under way is cut off once its time is over")
+  @Test("A request in progress is cut off once its time is over")
   func impatient() async throws {
     let gateway = try await TestGateway.open()
     let client = try await gateway.client()
@@ -60,7 +60,7 @@ struct DrainTests {
     #expect(said.contains("cutOff") && said.contains("draining") && said.contains("paired"))
   }
 
-  @Test("What came of an upload until it was cut off is there after a restart")
+  @Test("The received part of an upload that was cut off is there after a restart")
   func uploading() async throws {
     var meeting = try await TwoClients.begin()
     let (anna, bert) = (meeting.anna, meeting.bert)
@@ -80,7 +80,7 @@ struct DrainTests {
     withExtendedLifetime(line) {}
   }
 
-  @Test("What repeats itself is said a few times and then counted, and a token is never said")
+  @Test("A repeated event is logged a few times and then counted, and a token never")
   func repeated() async throws {
     let reactor = try Reactor()
     reactor.start()

@@ -54,7 +54,7 @@ struct ErrorTests {
     }
   }
 
-  @Test("P-ERR-1 What goes wrong has one name by REST and by WebSocket")
+  @Test("P-ERR-1 An error has one name by REST and by WebSocket")
   func names() async throws {
     try await TwoClients.hold { meeting in
       let bert = meeting.bert

@@ -5,7 +5,7 @@ internal import Testing
 
 @Suite("What happens is among the events", .timeLimit(.minutes(3)), .serialized)
 struct EventTests {
-  @Test("Whose link is cut is told as suspended, by the list of events and by the WebSocket")
+  @Test("A member whose link is cut is reported as suspended, by the list of events and by the WebSocket")
   func suspended() async throws {
     try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)

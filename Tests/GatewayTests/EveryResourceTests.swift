@@ -123,7 +123,7 @@ struct EveryResourceTests {
     }
   }
 
-  @Test("Whom a client trusts is verified where it is found, until it does so no more")
+  @Test("A peer that a client trusts is shown as verified where it is found, until the trust is revoked")
   func verified() async throws {
     try await EveryResource.hold { plenty in
       let (his, anna) = (plenty.bert.client, plenty.anna.peer)

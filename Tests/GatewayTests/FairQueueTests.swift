@@ -29,7 +29,7 @@ struct FairQueueTests {
     var names: [String] = []
   }
 
-  @Test("Who asks much waits for later turns, and who asks little has an answer at once")
+  @Test("A client with many requests waits for later turns, and one with few gets its response at once")
   func shares() throws {
     let reactor = try Reactor()
     let (queue, done) = (FairQueue(on: reactor), Done())

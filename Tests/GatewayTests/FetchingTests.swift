@@ -162,7 +162,7 @@ struct FetchingTests {
     }
   }
 
-  @Test("P-RES-1 What is at a web address arrives whole beside what is uploaded; any other scheme is unsupported")
+  @Test("P-RES-1 Content of a web address arrives whole beside uploads; any other scheme is unsupported")
   func addresses() async throws {
     // Here the loopback is allowed, and stands for a place on the web.
     try await TwoClients.hold(["resources": "accept"], { $0.host.web.allowsLoopback = true }) { meeting in

@@ -165,7 +165,8 @@ struct FindingTests {
     }
   }
 
-  @Test("P-ADV-3 Who advertises no more is lost, stays in its session, and is found again by the next advertiser")
+  @Test(
+    "P-ADV-3 A peer that stops advertising is lost, stays in its session, and is found again by the next advertiser")
   func stopping() async throws {
     try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)

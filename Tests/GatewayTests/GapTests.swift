@@ -94,7 +94,7 @@ struct GapTests {
     }
   }
 
-  @Test("Who waits for a part is told what changes there, however much changes meanwhile that is for others")
+  @Test("A long poll of a part gets its changes, however many others there are meanwhile")
   func waitingForPart() async throws {
     try await TwoClients.hold(["history": ["keep": "durable"]]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)

@@ -49,7 +49,7 @@ struct HistoryUseTests {
     }
   }
 
-  @Test("What was promised counts after a restart, too")
+  @Test("Reserved space counts after a restart, too")
   func restart() async throws {
     var meeting = try await TwoClients.begin { $0.limits.historyBytesPerClient = 20 << 20 }
     let bert = meeting.bert

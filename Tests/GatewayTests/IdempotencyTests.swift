@@ -28,7 +28,7 @@ struct IdempotencyTests {
     return nil
   }
 
-  @Test("Who has more than others loses its own, whether it is the number of its keys or the bytes of its answers")
+  @Test("A client over its share loses its own entries (eviction), by number of keys or by bytes of responses")
   mutating func shares() throws {
     _ = try ask("first", of: "anna")
     for number in 0...Idempotency.answersMax { _ = try ask("\(number)", of: "bert") }
@@ -41,7 +41,7 @@ struct IdempotencyTests {
     #expect(try ask("large 0", of: "cora") == nil)
   }
 
-  @Test("What was refused takes nobody's room, and who is nobody is kept nothing")
+  @Test("A refused request takes no space, and a request without a client is not remembered")
   mutating func refused() throws {
     _ = try ask("first", of: "anna")
     for number in 0...Idempotency.answersMax { _ = try ask("\(number)", of: "anna", Reply(400)) }
@@ -50,7 +50,7 @@ struct IdempotencyTests {
     #expect(try ask("one", of: nil) == nil)
   }
 
-  @Test("What is under way is found by who asks again, however much is answered meanwhile")
+  @Test("A repeated request finds the one in progress, however many are answered meanwhile")
   mutating func underWay() throws {
     let now = start
     #expect(try memory.recall(call("slow", of: "anna"), at: now) == nil)

@@ -26,7 +26,7 @@ struct LettingInTests {
     }
   }
 
-  @Test("Where it is locked nobody else comes in, and who is in stays; unlocked, they do")
+  @Test("A locked session admits nobody else and keeps its members; an unlocked one admits")
   func locked() async throws {
     try await withGateway { gateway in
       let meeting = try await TwoClients.near(at: gateway)
@@ -45,7 +45,7 @@ struct LettingInTests {
     }
   }
 
-  @Test("Who is blocked is out and does not come back, and everybody else does; unblocked, it does")
+  @Test("A blocked peer is removed and does not return, everybody else does; unblocked, it does")
   func blocked() async throws {
     try await withGateway { gateway in
       let meeting = try await TwoClients.near(at: gateway)
@@ -65,7 +65,7 @@ struct LettingInTests {
     }
   }
 
-  @Test("Who was removed hears so, and comes back unless it was banned")
+  @Test("A removed member is notified, and returns unless it was banned")
   func removed() async throws {
     try await withGateway { gateway in
       let meeting = try await TwoClients.near(at: gateway)
@@ -85,7 +85,7 @@ struct LettingInTests {
     }
   }
 
-  @Test("Who is not believed is not let in, and hears why")
+  @Test("An untrusted peer is not admitted, and gets the reason")
   func rejected() async throws {
     try await withGateway { gateway in
       let anna = try await TwoClients.SessionClient.taken(at: gateway, by: "Anna", ["trust": "ask"])

@@ -12,7 +12,7 @@ struct ListTests {
   }
 
   @Test(
-    "What is made is there, is another's nowhere, and is gone when it is removed",
+    "A created item is listed, is hidden from other clients, and is gone when it is removed",
     arguments: [
       ("/v1/advertisers", ["serviceType": "chat", "discoveryInfo": ["a": "b"]] as JSON),
       ("/v1/browsers", ["serviceType": "chat"] as JSON), ("/v1/sessions", [:] as JSON),
@@ -93,7 +93,7 @@ struct ListTests {
     }
   }
 
-  @Test("Whoever asks the same again on one connection is told how it is now, and nothing once their token has gone")
+  @Test("A repeated request on one connection gets the present state, and nothing once its token is revoked")
   func asking() async throws {
     try await withGateway { gateway in
       let boss = try await gateway.client("operator")
@@ -127,7 +127,7 @@ struct ListTests {
     }
   }
 
-  @Test("What an advertiser says can be changed, and wrong things are named")
+  @Test("An advertiser can be changed, and invalid fields are named")
   func advertisers() async throws {
     try await withGateway { gateway in
       let (anna, peer) = try await side(gateway)

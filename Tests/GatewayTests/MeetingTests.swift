@@ -123,7 +123,7 @@ struct MeetingTests {
     }
   }
 
-  @Test("P-MSG-3 What becomes of a message is told for each who was to get it")
+  @Test("P-MSG-3 The delivery status of a message is reported for each recipient")
   func deliveryStatuses() async throws {
     try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
@@ -179,7 +179,7 @@ struct MeetingTests {
     }
   }
 
-  @Test("Who writes a stream and is silent hears that it has ended")
+  @Test("A silent writer of a stream is notified of its end")
   func silence() async throws {
     try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
@@ -287,7 +287,7 @@ struct MeetingTests {
     }
   }
 
-  @Test("Who breaks an upload off begins anew at once, though the disk has not answered for what came of it")
+  @Test("An upload that was aborted can begin anew at once, though the disk has not answered for the first one")
   func busyDisk() async throws {
     try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)
@@ -318,7 +318,7 @@ struct MeetingTests {
     }
   }
 
-  @Test("Where a session asks, a resource waits to be taken, and may be refused")
+  @Test("A resource in a session that asks waits to be accepted, and may be declined")
   func decisions() async throws {
     try await TwoClients.hold(["resources": "ask"]) { meeting in
       let (anna, bert) = (meeting.bert, meeting.anna)

@@ -210,7 +210,7 @@ struct OwnDataTests {
     }
   }
 
-  @Test("Who deletes itself leaves no row, no file and no byte, others hear it go, and a restart brings nothing back")
+  @Test("A client that deletes itself leaves no row, file or byte, others see it leave, and a restart restores nothing")
   func deletion() async throws {
     var meeting = try await TwoClients.begin(["resources": "accept"])
     let (anna, bert) = (meeting.anna, meeting.bert)
@@ -261,7 +261,7 @@ struct OwnDataTests {
     await meeting.end()
   }
 
-  @Test("What a gateway that was killed in the middle of it has left goes when it is started again")
+  @Test("The remains of a deletion that a kill interrupted are removed at the next start")
   func killed() async throws {
     var meeting = try await TwoClients.begin(["resources": "accept"])
     let (anna, bert) = (meeting.anna, meeting.bert)
@@ -301,7 +301,7 @@ struct OwnDataTests {
   }
 
   @Test(
-    "Who is at a gateway that keeps no keys is deleted as well, and a peer's files go though it was killed before them")
+    "A client of a gateway without stored keys is deleted as well, and a peer's files go though a kill came before")
   func untaken() async throws {
     try await withGateway({ $0.host.keys = .ephemeral }) { gateway in
       let client = try await gateway.client()

@@ -49,7 +49,7 @@ struct PairingRateLimitTests {
     #expect(Self.guess(&budget, try Self.address("\(network)250"), 60_001))
   }
 
-  @Test("Whoever has all networks gets 120 a minute, a chance of 1 in 10,000 in a year, and the machine is let in")
+  @Test("An attacker with all networks gets 120 guesses a minute, 1 in 10,000 in a year, and the machine is let in")
   func everywhere() throws {
     var budget = PairingRateLimit(PairingRateLimit.Limits())
     var count = 0

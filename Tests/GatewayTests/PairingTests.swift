@@ -87,7 +87,8 @@ struct PairingTests {
     }
   }
 
-  @Test("Who guesses waits, and keeps out neither another address nor the machine itself, and no code is lost by it")
+  @Test(
+    "A client that guesses codes waits, locks out neither another address nor the machine itself, and spends no code")
   func guessing() async throws {
     try await withGateway({ $0.trustedProxies = ["127.0.0.1"] }) { gateway in
       func guess(_ address: String?, _ code: String = "AAAA-AAAA") async throws -> Answer {
@@ -142,7 +143,7 @@ struct PairingTests {
     }
   }
 
-  @Test("Who is revoked is out at once: token, WebSockets, streams of events, waiting requests, peers")
+  @Test("A revoked client is out at once: token, WebSockets, event streams, waiting requests, peers")
   func revocation() async throws {
     try await withGateway { gateway in
       let boss = try await gateway.client("operator")
@@ -234,7 +235,7 @@ struct PairingTests {
     }
   }
 
-  @Test("What a client follows ends with its token")
+  @Test("The streams of a client end with its token")
   func ending() async throws {
     try await withGateway { gateway in
       let guest = await guest(of: gateway)

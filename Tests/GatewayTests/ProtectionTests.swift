@@ -7,7 +7,7 @@ internal import Testing
 
 @Suite("HTTPS stands at the same port, and what is secret needs it", .timeLimit(.minutes(2)))
 struct ProtectionTests {
-  @Test("Who believes the authority that is served is answered by name and by address, as curl is")
+  @Test("A client that trusts the served authority is answered by name and by address, as curl is")
   func believing() async throws {
     try await withGateway({ $0.hostNames = ["box.example"] }) { gateway in
       let served = try await gateway.stranger.get("/v1/gateway/authority")
@@ -51,7 +51,7 @@ struct ProtectionTests {
   }
 
   @Test(
-    "Where others can read along nobody becomes an operator, or is one, and tokens end soon",
+    "Without encryption nobody becomes an operator, or is one, and tokens expire soon",
     .enabled(if: outsideAddress != nil, "this machine is on no network"))
   func openConnections() async throws {
     try await withGateway { gateway in

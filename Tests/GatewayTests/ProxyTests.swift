@@ -15,7 +15,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "Whom it names is who asks, behind as many trusted proxies as there are",
+    "The address that a trusted proxy names is the client's, behind any number of trusted proxies",
     arguments: [
       ([("X-Forwarded-For", "203.0.113.7")] as [(String, String)], "203.0.113.7", false, "inner:7777"),
       ([("X-Forwarded-For", "203.0.113.7:4711"), ("X-Forwarded-Proto", "https")], "203.0.113.7", true, "inner:7777"),
@@ -49,7 +49,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "What can be read in two ways, or names nobody, is refused",
+    "An ambiguous header, or one that names nobody, is refused",
     arguments: [
       [("X-Forwarded-For", "203.0.113.7"), ("Forwarded", "for=203.0.113.7;proto=https")] as [(String, String)],
       [("X-Forwarded-Proto", "https")], [("X-Forwarded-For", "unknown")], [("Forwarded", "proto=https")],

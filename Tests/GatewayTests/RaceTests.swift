@@ -20,7 +20,7 @@ struct RaceTests {
   private func count(_ status: Int, _ answers: [Answer]) -> Int { answers.count { $0.status == status } }
 
   @Test(
-    "Of peers that are made at the same time there are no more than a client may have, and a failed one gives its place back"
+    "Peers that are made concurrently stay within a client's limit, and a failed one returns its place"
   )
   func peers() async throws {
     try await withGateway({ $0.limits.peersPerClient = 8 }) { gateway in
@@ -141,7 +141,7 @@ struct RaceTests {
     await meeting.end()
   }
 
-  @Test("Of changes that mean the same state of a thing one is made, and the others are refused")
+  @Test("One of several changes with the same entity tag is made, and the others are refused")
   func changes() async throws {
     try await withGateway { gateway in
       let client = try await gateway.client()

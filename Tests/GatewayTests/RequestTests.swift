@@ -32,7 +32,7 @@ struct RequestTests {
     }
   }
 
-  @Test("What the server itself refuses names the rule and the limit")
+  @Test("A refusal by the server itself names the rule and the limit")
   func rules() async throws {
     try await withGateway { gateway in
       let anna = try await gateway.client()
@@ -163,7 +163,7 @@ struct RequestTests {
     }
   }
 
-  @Test("What is asked again under the same key is done once")
+  @Test("A request that is repeated under the same key is done once")
   func idempotency() async throws {
     try await withGateway { gateway in
       let (anna, bert) = (try await gateway.client(), try await gateway.client())
@@ -185,7 +185,7 @@ struct RequestTests {
     }
   }
 
-  @Test("Of several that come at once under one key, one is done, and the others are told so or given its answer")
+  @Test("One of several concurrent requests under one key is done, and the others get its response or a conflict")
   func concurrency() async throws {
     try await withGateway { gateway in
       let anna = try await gateway.client()

@@ -50,7 +50,7 @@ struct ResponseBudgetTests {
     #expect(budget.bytes == 0)
   }
 
-  @Test("Where all clients have as much as there is, the next one waits, and is told why it is refused")
+  @Test("A response waits while clients use the whole budget, and is refused with the reason")
   func full() throws {
     let reactor = try Reactor()
     let (budget, told) = (ResponseBudget(on: reactor, waiting: .milliseconds(20)), Completions())

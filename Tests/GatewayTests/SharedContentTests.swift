@@ -112,7 +112,7 @@ struct SharedContentTests {
     }
   }
 
-  @Test("What arrives for several peers of a gateway is kept once there, until the last of them deletes it")
+  @Test("A file for several peers of a gateway is stored once there, until the last of them deletes it")
   func keptOnce() async throws {
     try await Circle.hold { circle in
       let made = try await circle.offer(nil)
@@ -134,7 +134,8 @@ struct SharedContentTests {
     }
   }
 
-  @Test("Who is taken off in the middle of the upload gets nothing, and the others get it, by the same request")
+  @Test(
+    "A recipient that is removed in the middle of the upload gets nothing, and the others get it, by the same request")
   func cancelling() async throws {
     try await Circle.hold { circle in
       let ids = ids(try await circle.offer(circle.peers))
@@ -157,7 +158,7 @@ struct SharedContentTests {
     }
   }
 
-  @Test("Where all are taken off, the upload ends, and nothing is left")
+  @Test("If all recipients are removed, the upload ends, and nothing is left")
   func cancellingAll() async throws {
     try await Circle.hold { circle in
       let ids = ids(try await circle.offer(circle.peers))
@@ -217,7 +218,7 @@ struct SharedContentTests {
     }
   }
 
-  @Test("Who is away when the upload ends gets it when back, also after a restart of both")
+  @Test("A recipient that is away when the upload ends gets it when back, also after a restart of both")
   func away() async throws {
     try await Circle.hold { circle in
       let ids = ids(try await circle.offer(circle.peers))

@@ -22,7 +22,7 @@ struct SnapshotTests {
 
   private func ids(_ told: JSON) -> [String] { told["items"]?.list?.compactMap { $0["id"]?.text } ?? [] }
 
-  @Test("What fits is told whole, in order, in pieces that are each small")
+  @Test("A snapshot that fits is sent whole, in order, in pieces that are each small")
   func whole() throws {
     #expect(try told(Snapshot(of: collection, since: nil, for: viewer))["items"] == [])
     put(1...500, bytes: 1_000)
@@ -34,7 +34,7 @@ struct SnapshotTests {
     #expect(told["missed"] == 498 && told["oldest"] == nil)
   }
 
-  @Test("Where it is too much, a WebSocket has room for the latest, and pages lead to them from the oldest on")
+  @Test("If it is too large, a WebSocket gets the latest items, and pages lead to them from the oldest on")
   func latest() throws {
     put(1...20, bytes: 1 << 20)
     let bytes = Snapshot(of: collection, since: nil, for: viewer).reduce(0) { $0 + $1.count }
@@ -52,7 +52,7 @@ struct SnapshotTests {
     #expect(ids(told) == latest.map { "m\($0)" } && told["oldest"] == "m21")
   }
 
-  @Test("Who reads slowly is told what is there when its piece is written, and nothing that is newer than the position")
+  @Test("A slow reader gets the items of the time at which its piece is written, and none newer than the position")
   func meanwhile() throws {
     put(1...200, bytes: 1_000)
     put(201...300, bytes: 1_000, in: "b")
@@ -115,7 +115,7 @@ struct SnapshotTests {
     withExtendedLifetime(historySource) {}
   }
 
-  @Test("What leaves a channel that lasts after its client has read it is missed by no snapshot")
+  @Test("An item that leaves a durable channel after its client has read it is missed by no snapshot")
   func untorn() throws {
     let (collection, historySource) = lasting()
     let stream = EventStream(collection, Listing(), viewer)

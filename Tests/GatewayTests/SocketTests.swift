@@ -11,7 +11,7 @@ struct SocketTests {
     return client
   }
 
-  @Test("Who connects is told who it is and what the limits are, and nobody else gets further")
+  @Test("A client that connects gets its identity and the limits, and nobody else gets further")
   func connecting() async throws {
     try await withGateway { gateway in
       let anna = try await side(gateway)
@@ -35,7 +35,7 @@ struct SocketTests {
     }
   }
 
-  @Test("Who says nothing is let go")
+  @Test("A silent client is disconnected")
   func silence() async throws {
     try await withGateway({ $0.authenticationTimeout = .seconds(1) }) { gateway in
       let talk = try await Talk.open(gateway.stranger)
@@ -77,7 +77,7 @@ struct SocketTests {
     }
   }
 
-  @Test("What can be asked by REST can be asked here, and is refused in the same words")
+  @Test("Every REST request works on the WebSocket, and is refused in the same words")
   func requests() async throws {
     try await withGateway { gateway in
       let anna = try await side(gateway)

@@ -25,7 +25,7 @@ struct StreamSocketTests {
     }
   }
 
-  @Test("P-STR-1 What one browser writes another one reads, and who closes has said all")
+  @Test("P-STR-1 A browser reads the bytes that another one writes, and a close ends the stream")
   func bytes() async throws {
     try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
@@ -46,7 +46,7 @@ struct StreamSocketTests {
     }
   }
 
-  @Test("P-STR-1 Whoever leaves in the middle cancels the stream, and its close code says so at the other end")
+  @Test("P-STR-1 A client that leaves in the middle cancels the stream, and its close code says so at the other end")
   func ends() async throws {
     try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
@@ -129,7 +129,7 @@ struct StreamSocketTests {
     }
   }
 
-  @Test("Who may not have a stream is told so before the WebSocket is there, or by its close code")
+  @Test("A client without access to a stream is refused before the WebSocket is open, or by its close code")
   func refusals() async throws {
     try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)

@@ -99,7 +99,7 @@ struct TalkingTests {
     }
   }
 
-  @Test("What a message says is there by itself, as it was sent, and runs nowhere")
+  @Test("The body of a message is served by itself, as it was sent, and runs nowhere")
   func bodies() async throws {
     try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
@@ -123,7 +123,7 @@ struct TalkingTests {
     }
   }
 
-  @Test("P-MSG-5 Who is not named hears nothing of a message")
+  @Test("P-MSG-5 A member that is not a recipient gets nothing of a message")
   func others() async throws {
     try await ThreeClients.hold { circle in
       try await circle.gather()

@@ -114,7 +114,7 @@ struct ThreatTests {
     }
   }
 
-  @Test("P-HAB-2 What others sent is shown by no browser as a page, and runs nothing")
+  @Test("P-HAB-2 Content of others is shown by no browser as a page, and runs nothing")
   func scripts() async throws {
     try await TwoClients.hold(["resources": "accept"]) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
@@ -133,7 +133,7 @@ struct ThreatTests {
     }
   }
 
-  @Test("What is packed is not unpacked")
+  @Test("Compressed content is not decompressed")
   func bombs() async throws {
     try await withGateway { gateway in
       let anna = try await gateway.client()

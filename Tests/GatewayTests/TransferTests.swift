@@ -86,7 +86,7 @@ struct TransferTests {
     }
   }
 
-  @Test("What was uploaded while its member was away goes out when that is back, and fails where that has left")
+  @Test("An upload for a member that is away is sent when that is back, and fails if that has left")
   func away() async throws {
     var meeting = try await TwoClients.begin(["resources": "accept"])
     let (anna, bert) = (meeting.anna, meeting.bert)
@@ -118,7 +118,7 @@ struct TransferTests {
   }
 
   @Test(
-    "What was uploaded waits for its member, whatever kept that from being reached",
+    "An upload waits for its member, whatever kept that from being reached",
     arguments: [Reason.lost, .slow, .unreachable, .timedOut])
   func unreached(_ reason: Reason) async throws {
     try await TwoClients.hold(["resources": "accept"]) { meeting in
@@ -143,7 +143,7 @@ struct TransferTests {
     }
   }
 
-  @Test("What was accepted comes, though a power cut has taken the file of which nothing had come")
+  @Test("An accepted resource arrives, though a power cut has removed its empty file")
   func nameless() async throws {
     var meeting = try await TwoClients.begin()
     let (anna, bert) = (meeting.anna, meeting.bert)
@@ -161,7 +161,7 @@ struct TransferTests {
     await meeting.end()
   }
 
-  @Test("What has arrived is kept where it came from until that is known there for good")
+  @Test("Sent content is kept at the sender until its arrival is known there for good")
   func arriving() async throws {
     try await TwoClients.hold { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)

@@ -43,7 +43,7 @@ struct TrustTests {
     }
   }
 
-  @Test("P-SEC-2 P-SEC-3 P-SEC-4 Who shows an identity is decided on, beside what the anchors say")
+  @Test("P-SEC-2 P-SEC-3 P-SEC-4 A peer that shows an identity is decided on, beside the anchors' verdict")
   func deciding() async throws {
     let certificates = try TestCertificates()
     try await atPlaces { anna, bert in

@@ -86,7 +86,7 @@ extension LabTests {
       }
     }
 
-    @Test func `P-SES-7 P-SES-4 Who comes later is taken in by all, and who leaves is told to all at once`()
+    @Test func `P-SES-7 P-SES-4 A later peer is admitted by all, and a leave is reported to all at once`()
       async throws
     {
       try await Rig.lend(4) { rig in

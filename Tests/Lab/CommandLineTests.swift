@@ -8,7 +8,7 @@ extension LabTests {
   @Suite @Laboratory
   struct CommandLineTests {
     @Test
-    func `P-APP-5 P-NET-1 Who starts the same on one network meets, talks and parts, with no word about addresses`()
+    func `P-APP-5 P-NET-1 Peers that start the same on one network meet, talk and part, with no word about addresses`()
       async throws
     {
       try await Rig.lend(3) { rig in
@@ -132,7 +132,9 @@ extension LabTests {
       }
     }
 
-    @Test func `P-ADV-4 P-ADV-6 Who is invited is asked, told who and why: a no keeps out, a yes lets in`() async throws
+    @Test
+    func `P-ADV-4 P-ADV-6 An invited peer is asked, with the inviter and its reason: a no keeps out, a yes lets in`()
+      async throws
     {
       try await Rig.lend(2) { rig in
         let host = try await rig.hosts[0].visit("advertise", "cli-asked")

@@ -20,7 +20,7 @@ extension LabTests {
       return states
     }
 
-    @Test func `Where all is well it finds nothing, and hears and reaches the others`() async throws {
+    @Test func `On a healthy network it finds nothing, and hears and reaches the others`() async throws {
       try await Rig.lend(3) { rig in
         let states = try await look(rig.hosts[0])
         for check in ["bus", "daemon", "interfaces", "multicast", "port", "firewall", "isolation", "discovery", "key"] {
@@ -89,7 +89,7 @@ extension LabTests {
       }
     }
 
-    @Test func `Where there is IPv6 alone, others are heard by it, and what is not let out is told as well`()
+    @Test func `On a network with IPv6 alone others are heard by it, and blocked output is reported as well`()
       async throws
     {
       try await Rig.lend(2) { rig in
@@ -109,7 +109,7 @@ extension LabTests {
       }
     }
 
-    @Test func `Where there is IPv6 alone, hosts that are heard are reached, or told as kept apart`() async throws {
+    @Test func `On a network with IPv6 alone hosts that are heard are reached, or reported as isolated`() async throws {
       try await Rig.lend(2) { rig in
         for host in rig.hosts { try await host.run("ip", "-4", "address", "flush", "dev", host.cable.interface) }
         let (host, other) = (rig.hosts[0], rig.hosts[1])

@@ -10,7 +10,9 @@ extension LabTests {
       try await gate.makes("/v1/advertisers", ["peer": .text(gate.peer(type).peer), "serviceType": .text(type)])
     }
 
-    @Test func `P-ADV-5 What Avahi has no room for fails at a gateway, says what to do, and begins once there is some`()
+    @Test
+    func
+      `P-ADV-5 An advertiser that Avahi has no room for fails at a gateway, says what to do, and begins once there is room`()
       async throws
     {
       try await Rig.lend(1) { rig in
@@ -37,7 +39,7 @@ extension LabTests {
     }
 
     @Test
-    func `P-ADV-5 P-BRO-4 What is wrong with one advertiser or browser of a gateway is its own, and no other's`()
+    func `P-ADV-5 P-BRO-4 A failure of one advertiser or browser of a gateway is its own, and no other's`()
       async throws
     {
       try await Rig.lend(2) { rig in

@@ -142,7 +142,7 @@ extension LabTests {
       }
     }
 
-    @Test func `P-RES-4 What was received is kept until it is taken or let go of, and nothing is left afterwards`()
+    @Test func `P-RES-4 A received file is kept until it is taken or released, and nothing is left afterwards`()
       async throws
     {
       try await Rig.lend(2) { rig in

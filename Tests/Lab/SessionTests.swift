@@ -50,7 +50,9 @@ extension LabTests {
       }
     }
 
-    @Test func `P-SES-2 P-SES-4 Whoever one member invites is connected with all, and a leave is told to all at once`()
+    @Test
+    func
+      `P-SES-2 P-SES-4 A peer that one member invites is connected with all, and a leave is reported to all at once`()
       async throws
     {
       try await Rig.lend(4) { rig in
@@ -152,7 +154,7 @@ extension LabTests {
       }
     }
 
-    @Test func `P-MSG-3 What cannot be delivered is told`() async throws {
+    @Test func `P-MSG-3 Undelivered messages are reported`() async throws {
       try await Rig.lend(2) { rig in
         let party = try await rig.party("msg-status")
         try await party[1].host.kill()

@@ -204,7 +204,7 @@ import Wire
     #expect(!shown.contains(Self.own))
   }
 
-  @Test func `What is known lasts while the process is started again, and not where Bluetooth is turned off`() throws {
+  @Test func `Known devices stay while the process restarts, and not if Bluetooth is turned off`() throws {
     var scene = Scene()
     scene.begin()
     _ = try scene.inquire(finding: [Self.laptop: [Self.ben]])

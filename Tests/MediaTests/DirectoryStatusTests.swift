@@ -49,7 +49,7 @@ import Wire
     #expect(status.standing(of: key("ann")) == .active)
   }
 
-  @Test func `Where nothing announces, nobody at the given addresses is the fault of searches alone`() {
+  @Test func `Without announcements, nobody at the given addresses is a failure of searches alone`() {
     var status = DirectoryStatus(announces: false)
     #expect(status.standing(of: Self.chat) == .active)
     _ = status.take(.unavailable(Self.outage))

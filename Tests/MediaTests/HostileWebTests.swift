@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: ["Content-Length: 10", "Transfer-Encoding: chunked"])
-  func `P-RES-5 What ends before its end is never taken for whole`(_ length: String) throws {
+  func `P-RES-5 Content that ends early is never taken for complete`(_ length: String) throws {
     for act in [ScriptedServer.Act.hangUp, .reset] {
       let rig = try FetchRig()
       let body = length.hasPrefix("T") ? "5\r\nhello\r\n" : "hello"

@@ -10,7 +10,7 @@ import Testing
 
   private func server(_ answer: String) throws -> ScriptedServer { try ScriptedServer(on: rig.reactor, saying: answer) }
 
-  @Test func `P-RES-1 What has a length is fetched, with its name, type and size`() throws {
+  @Test func `P-RES-1 Content with a length is fetched, with its name, type and size`() throws {
     let server = try server(
       "HTTP/1.1 200 OK\r\nContent-Type: Text/Plain; charset=utf-8\r\nContent-Length: 5\r\nETag: \"a1\"\r\n\r\nhellomore"
     )
@@ -125,7 +125,7 @@ import Testing
     #expect(outcome.content?.url.description == "\(server.url)/end.txt")
   }
 
-  @Test func `P-RES-5 What was cut short goes on from there, if it is still the same`() throws {
+  @Test func `P-RES-5 A truncated fetch resumes at its end, if the content is unchanged`() throws {
     var present = "\"one\""
     func answer(_ request: String) -> [ScriptedServer.Act] {
       let tag = "ETag: \(present)\r\n"

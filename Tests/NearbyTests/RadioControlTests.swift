@@ -105,7 +105,9 @@ import Testing
     }
   }
 
-  @Test func `What a killed program has left is shown as abandoned, and ended before the next begins`() async throws {
+  @Test func `A network that a killed program has left is shown as abandoned, and ended before the next begins`()
+    async throws
+  {
     try await withRadio { machine, fake, control in
       await fake.leave(group: "DIRECT-XY-vicinity")
       let seen = try #require(await control.radios().radios.first?.network)

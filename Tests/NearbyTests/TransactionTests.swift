@@ -41,7 +41,7 @@ struct TransactionTests {
     await bob.stop()
   }
 
-  @Test("What one peer of a host has for another, and what becomes of it, is noted in the turn in which it is sent")
+  @Test("A message between two peers of a host, and its status, are recorded in the turn in which it is sent")
   func local() async throws {
     let (folder, scribe) = (TemporaryFolder(), RecordingObserver())
     let (host, _) = try await keeper(in: folder, scribe)
@@ -113,7 +113,7 @@ struct TransactionTests {
     await host.stop()
   }
 
-  @Test("What waits for more when its host ends is stored first")
+  @Test("A write that waits for more when its host ends is stored first")
   func ending() async throws {
     let (folder, scribe) = (TemporaryFolder(), RecordingObserver())
     let (host, _) = try await keeper(in: folder, scribe)

@@ -10,7 +10,8 @@ struct WriteQueueTests {
     writes.next.afterwards.append { _ in told(name) }
   }
 
-  @Test("What is noted after a batch of the engine is not stored with it, however long it waits for what is under way")
+  @Test(
+    "A write added after a batch of the engine is not stored with it, however long it waits for the one in progress")
   func later() {
     var writes = WriteQueue()
     var told: [String] = []
@@ -49,7 +50,7 @@ struct WriteQueueTests {
     #expect(!begins && writes.isDue)
   }
 
-  @Test("What will never be stored is told so, wherever it waits")
+  @Test("A write that will never be stored fails, wherever it waits")
   func givenUp() {
     var writes = WriteQueue()
     var lost: [String] = []

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct JSONTests {
   @Test(
-    "What was written is read back",
+    "A written value is read back",
     arguments: [
       #"null"#, #"true"#, #"-12"#, #"9223372036854775807"#, #""""#, #""é 🦊""#, #"[]"#, #"{}"#, #"[1,[2,[3]]]"#,
       #"{"a":{"b":[null,false]},"c":"d"}"#,
@@ -12,7 +12,7 @@ import Testing
     #expect(try JSON(parsing: text).line == text)
   }
 
-  @Test("What a terminal might obey is escaped, and read back as it was")
+  @Test("Control characters are escaped, and read back as they were")
   func escapes() throws {
     let text = "a\"b\\c\n\t\u{1b}[31m\u{202e}\u{10fffd}"
     let line = JSON.text(text).line
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(
-    "What is no JSON is refused, with what is wrong and where",
+    "Invalid JSON is refused, with the fault and its place",
     arguments: [
       ("", "the text ends where a value should be, at byte 0"),
       ("{\"a\":1,}", "a name in quotes should be here, at byte 7"),

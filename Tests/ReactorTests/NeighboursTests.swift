@@ -16,7 +16,8 @@ import Testing
 
   private func address(_ text: String) throws -> SocketAddress { try #require(SocketAddress(text, port: 0)) }
 
-  @Test func `Who has answered is known by both families, a link-local address with its interface`() throws {
+  @Test func `A neighbour that has answered is known by both families, a link-local address with its interface`() throws
+  {
     var answers: [SocketAddress: Bool] = [:]
     let piece =
       told([10, 77, 0, 2], family: 2, state: 2) + told([10, 77, 0, 3], family: 2, state: 32)

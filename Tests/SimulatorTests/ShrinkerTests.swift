@@ -30,7 +30,7 @@ import Testing
     #expect(small.hosts == 2)
   }
 
-  @Test("What breaks another rule is not taken for the same failure")
+  @Test("A plan that breaks another rule is not taken for the same failure")
   func otherRule() {
     var plan = Simulation.plan(.churn, seed: 4)
     plan.steps.append(Step(at: 30_001, act: .crash(2, back: .fresh, after: 100)))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct WalkAwayTests {
   @Test(
-    "P-SES-9 Who walks out of the reach of Wi-Fi goes on over Bluetooth, and back",
+    "P-SES-9 A host that walks out of the reach of Wi-Fi continues over Bluetooth, and back",
     arguments: 1...6 as ClosedRange<UInt64>)
   func thereAndBack(seed: UInt64) {
     let outcome = Simulation.run(.walkAway, seed: seed, recording: true)

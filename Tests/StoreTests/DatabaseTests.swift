@@ -26,7 +26,7 @@ import Testing
     #expect(folder.mode(of: "deep/er/test.db-shm") == 0o600)
   }
 
-  @Test func `What is bound comes back as it was`() throws {
+  @Test func `A bound value comes back as it was`() throws {
     let database = try Database(path, schema: .things)
     let blob = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
     try database.run("INSERT INTO thing VALUES (?, ?, ?, ?)", Int.max, "grüße\u{0}x", blob, 0.25)
@@ -53,7 +53,7 @@ import Testing
     #expect(pairs == 9)
   }
 
-  @Test func `Who leaves the rows early leaves the statement as it was`() throws {
+  @Test func `A loop that leaves the rows early leaves the statement reset`() throws {
     struct Enough: Error {}
     let database = try Database(path, schema: .things)
     for id in 1...3 { try database.run("INSERT INTO thing (id, name, bytes) VALUES (?, 'x', x'')", id) }
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func `What was before an upgrade is kept for thirty days, and an earlier release goes on from it`() throws {
+  @Test func `The database before an upgrade is kept for thirty days, and an earlier release can use it`() throws {
     let copy = path + ".before-upgrade"
     let step = Migration("first", "CREATE TABLE a (id INTEGER PRIMARY KEY) STRICT; INSERT INTO a VALUES (1)")
     let (first, second) = (Schema([step]), Schema([step, Migration("second", "INSERT INTO a VALUES (2)")]))
@@ -154,7 +154,7 @@ import Testing
 
   // MARK: Files that are none
 
-  @Test func `What is no database is left as it is, and said`() throws {
+  @Test func `A file that is no database is left as it is, and reported`() throws {
     let text = Array(repeating: UInt8(ascii: "x"), count: 20_000)
     try folder.write(text, to: "notes.txt")
     let path = "\(folder.path)/notes.txt"

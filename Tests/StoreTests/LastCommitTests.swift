@@ -112,7 +112,7 @@ import Testing
     #expect(try Database(path, schema: .pairs).loss == .unknown)
   }
 
-  @Test func `Who reads commits nothing`() async throws {
+  @Test func `A reader commits nothing`() async throws {
     let writer = try Writer(path, schema: .pairs)
     try await writer.perform { try $0.set([1], to: [2]) }
     let before = folder.bytes(of: "test.db.last-commit")

@@ -6,7 +6,7 @@ import Testing
 @testable import Store
 
 @Suite(.timeLimit(.minutes(5)), .serialized) struct PowerCutTests {
-  @Test func `What was acknowledged is there after a power cut, once, whole and in order`() async throws {
+  @Test func `An acknowledged write is there after a power cut, once, whole and in order`() async throws {
     for seed in 0..<20 as Range<UInt64> {
       var ledger = Ledger(seed: seed)
       let findings = try await ledger.run(lives: 2, cuts: 6)

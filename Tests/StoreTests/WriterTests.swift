@@ -10,7 +10,7 @@ import Testing
   let folder = TemporaryFolder()
   var path: String { "\(folder.path)/test.db" }
 
-  @Test func `What many write at once is committed together`() async throws {
+  @Test func `Concurrent writes are committed together (group commit)`() async throws {
     let writer = try Writer(path, schema: .things)
     let gate = Gate()
     // The thread waits here, so that all the others have come before it goes on.
@@ -49,7 +49,7 @@ import Testing
     #expect(try database.first("SELECT count(*) FROM thing WHERE bytes = ?", bytes) { $0.integer(0) } == 1_000)
   }
 
-  @Test func `What the checkpointer brings home is all that the log had, and nothing is left for who commits next`()
+  @Test func `A checkpoint copies all of the log, and leaves nothing for the next commit`()
     async throws
   {
     let database = try Database(path, schema: .things)
@@ -62,7 +62,7 @@ import Testing
     #expect(1..<100 ~= database.connection.logPages, "it begins anew")
   }
 
-  @Test func `What the checkpointer has brought home is synced, also where others write meanwhile`() async throws {
+  @Test func `Checkpointed pages are synced, also if others write meanwhile`() async throws {
     let recording = Recording(of: folder.path)
     defer { recording.end() }
     let database = try Database(path, schema: .things)
@@ -116,7 +116,7 @@ import Testing
     await writer.close()
   }
 
-  @Test func `Where too much waits, no more is taken, and said so`() async throws {
+  @Test func `A write is refused with an error while too much waits`() async throws {
     let writer = try Writer(path, schema: .things)
     let gate = Gate()
     async let first: Void = writer.perform { _ in gate.wait() }
@@ -162,7 +162,7 @@ import Testing
     for await isWritten in answers.prefix(Writer.queueMax) { #expect(isWritten) }
   }
 
-  @Test func `What was acknowledged is there after a kill in the middle of commits`() throws {
+  @Test func `An acknowledged write is there after a kill in the middle of commits`() throws {
     for _ in 0..<5 {
       let child = try StoreChild("count", path)
       #expect(try child.line() == "open")

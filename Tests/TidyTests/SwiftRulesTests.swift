@@ -7,7 +7,7 @@ struct SwiftRulesTests {
     expectNone(Repository.swiftFiles.flatMap(ConcurrencyRules.all))
   }
 
-  @Test("What the compiler cannot check carries its proof")
+  @Test("Code that the compiler cannot check carries its proof")
   func proofs() {
     expectNone(Repository.swiftFiles.flatMap(ProofRules.all))
   }
@@ -39,7 +39,7 @@ struct SwiftRulesTests {
     #expect(lines(ConcurrencyRules.sleeps, text) == [1, 2, 3])
   }
 
-  @Test("What is done in a later turn, and does not hold what it is about, is found")
+  @Test("A closure for a later turn that does not hold its subject is found")
   func findsUnheld() {
     let text = """
       reactor.soon { [unowned self] in go() }

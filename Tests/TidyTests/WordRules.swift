@@ -58,6 +58,13 @@ enum WordRules {
     return openings.map { file.finding(line: $0, "A comment that does not begin with its subject.") }
   }
 
+  /// A test's name begins with its subject, behind the ids of rules.
+  static func riddlesOfTests(in files: [SourceFile]) -> [String] {
+    DocumentRules.testNames(in: files.filter { !$0.path.hasSuffix("WordRulesTests.swift") }).filter { name in
+      name.trimmingPrefix(#/(?:P-[A-Z]+-\d+ )+/#).starts(with: #/(?:What|Where|Who|Whoever|Whatever|Whom|Whose|Of)\b/#)
+    }.sorted()
+  }
+
   // MARK: Tables
 
   /// A cell of a table has less than 200 characters: one figure, or one short sentence.

@@ -17,6 +17,11 @@ struct WordRulesTests {
     expectNone(Repository.swiftFiles.flatMap(WordRules.riddles))
   }
 
+  @Test("Test names begin with their subject")
+  func testNames() {
+    #expect(WordRules.riddlesOfTests(in: Repository.swiftFiles) == [])
+  }
+
   @Test("Names are no phrases")
   func phrases() {
     expectNone(Repository.swiftFiles.flatMap(WordRules.phrases))
@@ -57,6 +62,11 @@ struct WordRulesTests {
       text.split(whereSeparator: isSpace)
       """
     #expect(lines(WordRules.riddles, riddles) == [1] && lines(WordRules.phrases, riddles) == [5, 7])
+    let tests = #"@Test("P-ID-1 Who comes is met")\n@Test("A peer comes")\n@Test func `What is it`() {}"#
+    #expect(
+      WordRules.riddlesOfTests(in: [SourceFile(path: "Tests/WireTests/A.swift", text: tests)]) == [
+        "P-ID-1 Who comes is met", "What is it",
+      ])
     let long = String(repeating: "x", count: 200)
     #expect(lines(WordRules.cells, "| a | \(long) |\n| \(long.dropLast()) |\n\(long)\n", path: "docs/a.md") == [1])
     let files = [

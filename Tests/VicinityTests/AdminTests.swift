@@ -26,7 +26,7 @@ import Testing
     withExtendedLifetime(folder) {}
   }
 
-  @Test("Where no gateway runs, the tokens are gone when it is started again")
+  @Test("Without a running gateway, the tokens are gone when it is started again")
   func stopped() throws {
     let folder = TemporaryFolder()
     let first = try Self.gateway(folder)

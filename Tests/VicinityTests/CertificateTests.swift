@@ -39,7 +39,7 @@ import Testing
     return program.out + program.err
   }
 
-  @Test("Who holds its certificate to all of RFC 5280 believes it, by openssl and by Python")
+  @Test("A client that applies all of RFC 5280 accepts its certificate, by openssl and by Python")
   func strict() throws {
     let (gateway, port) = try gateway()
     let said = try connect(port)

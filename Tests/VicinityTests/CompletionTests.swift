@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func `What the program prints is the script`() throws {
+  @Test func `The program prints the script`() throws {
     for shell in Completion.Shell.allCases {
       let told = try Program.run("completion", shell.rawValue)
       #expect(told.code == 0)

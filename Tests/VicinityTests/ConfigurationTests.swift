@@ -100,7 +100,7 @@ import Testing
     #expect(mistake("serve --config /x/none.conf").contains("There is no file /x/none.conf"))
   }
 
-  @Test("What asks a gateway takes the place from the gateway's file, and nothing else")
+  @Test("Commands that ask a gateway take the place from the gateway's file, and nothing else")
   func others() throws {
     let pair = try parse("pair", "folder = /f\njson = true\nport = 1\n")
     #expect(pair.text("folder") == "/f" && !pair.has("json") && pair.options.count == 1)
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(
-    "What a file or the environment says wrongly is refused with its place",
+    "An invalid value in a file or the environment is refused with its place",
     arguments: [
       ("port = 1\nprot = 80", "/etc/vicinity/vicinity.conf:2: Nobody knows 'prot'. Did you mean 'port'?"),
       ("\nport", "/etc/vicinity/vicinity.conf:2: 'port' says nothing: a line is 'name = value'"),

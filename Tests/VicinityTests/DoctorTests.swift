@@ -71,7 +71,7 @@ import struct Reactor.SocketAddress
     for listing in ["table inet filter {}", "", "{}"] { #expect(Ruleset(listing)?.isEmpty == nil) }
   }
 
-  @Test func `What drops by default drops what no rule lets in`() throws {
+  @Test func `A chain that drops by default drops packets that no rule accepts`() throws {
     let closed = try rules(
       [state(["established", "related"]), accept], [meta("iif", "lo"), accept], [port("tcp", 22), accept],
       [payload("udp", "sport", 53), ["return": nil]], policy: "drop")
@@ -126,7 +126,7 @@ import struct Reactor.SocketAddress
           [["limit": ["rate": 5, "per": "second"]], drop])))
   }
 
-  @Test func `What this host may not send is told apart from what does not come in`() throws {
+  @Test func `Blocked output is reported apart from blocked input`() throws {
     func out(_ rule: [JSON]) throws -> Ruleset { try ruleset(chain("output", [rule], hook: "output")) }
     let shut = try out([port("udp", 5353), drop])
     #expect(!shut.isEmpty)
@@ -302,7 +302,7 @@ import struct Reactor.SocketAddress
     #expect(states(CheckedInterface(named: "eth0", addresses: [address("fe80::1")])) == [.good])
   }
 
-  @Test func `Who is heard, and who is not, is told with what to do`() {
+  @Test func `Hosts that are heard, and those that are not, are reported with what to do`() {
     let one = CheckedInterface(named: "eth0", addresses: [address("10.0.0.1")])
     func state(_ heard: MulticastCheck.Heard) -> Finding.State? {
       MulticastCheck.findings([heard], [one], time: .seconds(3)).first?.state

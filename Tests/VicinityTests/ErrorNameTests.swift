@@ -31,7 +31,7 @@ import Testing
     #expect(Set(Self.all.map(\.code)).count == 7 && Self.reasons.count > 20)
   }
 
-  @Test func `P-ERR-1 What is wrong with a line is an invalid parameter, and other findings have no name`() throws {
+  @Test func `P-ERR-1 An error in a line is an invalid parameter, and other findings have no name`() throws {
     for (code, name) in [(ExitCode.usage, JSON.text("invalidParameter")), (.failed, nil)] as [(ExitCode, JSON?)] {
       let told = try JSON(parsing: Array(Event.error(Failure(code, "A sentence.")).json(at: "now").utf8))
       #expect(told["error"] == name && told["reason"] == nil && told["code"] == .number(Int(code.rawValue)))

@@ -45,7 +45,7 @@ import Testing
     try expectLittle("a stream")
   }
 
-  @Test("P-ADV-5 P-BRO-4 Where there is no Avahi it is told with what to do, and all else works")
+  @Test("P-ADV-5 P-BRO-4 A missing Avahi is reported with what to do, and all else works")
   func withoutAvahi() throws {
     let folder = TemporaryFolder()
     let nowhere = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder.path)/none"]

@@ -75,7 +75,7 @@ import Testing
     try ada.program.line(#""reason":"left""#)
   }
 
-  @Test func `P-BRO-6 Who puts a session together and hears no more input has given up`() throws {
+  @Test func `P-BRO-6 A gather command whose input ends gives up`() throws {
     let eve = try gather([], .pipes)
     eve.endInput()
     #expect(try eve.ended() == 1)
@@ -99,7 +99,7 @@ import Testing
       ("gather", [], true, true), ("gather", ["--no-advertise"], true, false), ("invite", [], true, true),
       ("invite", ["--no-advertise"], true, false), ("invite", ["--accept"], false, true), ("invite", [], false, false),
     ] as [(String, [String], Bool, Bool)])
-  func `P-HAB-1 Who looks for others is found meanwhile, where it wants to be and somebody can answer`(
+  func `P-HAB-1 A searching peer is found meanwhile, if it wants to be and somebody can answer`(
     _ command: String, _ options: [String], _ hasInput: Bool, _ isFound: Bool
   ) throws {
     let words = [command, "game"] + (command == "invite" ? ["Nobody"] : []) + options

@@ -54,7 +54,7 @@ import Testing
     #expect(throws: UsageError.self) { try read("/accept him") }
   }
 
-  @Test func `P-BRO-6 Who is nearby is listed, all or some, and one is invited by a name of any words`() throws {
+  @Test func `P-BRO-6 Peers nearby are listed, all or some, and one is invited by a name of any words`() throws {
     #expect(try read("/nearby") == .nearby(NearbyFilter()))
     #expect(try read("/nearby ad  level=3") == .nearby(NearbyFilter(words: ["ad", "level=3"])))
     #expect(try read("invite Ada B ", json: true) == .invite("Ada B"))
@@ -89,7 +89,7 @@ import Testing
     #expect(PeerChoice(ada.text, among: [ada: "Ada", bob: ada.text]) == .one(ada))
   }
 
-  @Test func `Who has another's name is shown with the beginning of an ID`() {
+  @Test func `A peer with another's name is shown with the beginning of its ID`() {
     var labels = PeerLabels()
     labels.add(ada, "Ada")
     #expect(labels.label(ada) == "Ada")

@@ -58,7 +58,7 @@ import Testing
     #expect(editor.text == "é日👍A(")
   }
 
-  @Test func `Whatever is typed, it holds and fits`() {
+  @Test func `Any typed input keeps the editor consistent and fits the line`() {
     var state: UInt64 = 7
     for _ in 0..<300 {
       var editor = LineEditor()

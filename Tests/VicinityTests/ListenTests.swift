@@ -186,7 +186,7 @@ import Testing
     #expect(!(gateway.out + gateway.err).contains(code))
   }
 
-  @Test func `Where no browser can be opened, it is told with what to do`() throws {
+  @Test func `A browser that cannot be opened is reported with what to do`() throws {
     let folder = TemporaryFolder()
     let gateway = try Self.gateway(
       folder, ["--port", "0", "--listen", "127.0.0.1", "--open"], environment: ["PATH": "/nowhere"])

@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `What the program prints is the page`() throws {
+  @Test func `The program prints the page`() throws {
     #expect(try Program.run("help", "--man").out == pages.text(of: nil))
     #expect(try Program.run("help", "send", "--man").out == pages.text(of: Syntax.vicinity.command("send")))
     #expect(try Program.run("help", "sned", "--man").code == ExitCode.usage.rawValue)

@@ -39,7 +39,7 @@ import Testing
     #expect(try parse("advertise chat --info a=1 --info b=x=y").pairs("info") == ["a": "1", "b": "x=y"])
   }
 
-  @Test func `What follows two hyphens is no option`() throws {
+  @Test func `Words after two hyphens are no options`() throws {
     #expect(try parse("invite chat -- --Ada").required("peer") == "--Ada")
     #expect(try parse("invite chat -").required("peer") == "-")
   }
@@ -78,7 +78,7 @@ import Testing
     ("completion tcsh", "'tcsh' is none of bash, zsh, fish."),
     ("browse chat --name=", "--name needs a value that is not empty"),
   ])
-  func `What is not understood is said, and what would be`(_ line: String, _ sentence: String) {
+  func `Unknown words are named, with those that were expected`(_ line: String, _ sentence: String) {
     #expect(mistake(line).contains(sentence), "\(mistake(line))")
   }
 
@@ -121,7 +121,7 @@ import Testing
   }
 
   @Test(arguments: ["", "s", "-1", "1x", "1 s", "inf", "nan", "1e3", "400d", "1..2", "٣"])
-  func `What is no time is none`(_ text: String) {
+  func `An invalid time is refused`(_ text: String) {
     #expect(Duration(text: text) == nil)
   }
 

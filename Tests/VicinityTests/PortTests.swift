@@ -32,7 +32,7 @@ import Testing
     #expect(!told.out.contains("in use on another one"))
   }
 
-  @Test func `Who has a port is read from what the kernel lists`() throws {
+  @Test func `The holder of a port is read from the kernel's lists`() throws {
     let line =
       "   0: 0100007F:1E61 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 24563 1 0 100 0"
     #expect(PortHolder.socket(in: line, .tcp, 7_777) == "socket:[24563]")

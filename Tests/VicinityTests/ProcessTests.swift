@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [["help"], ["version", "--json"], ["completion", "bash"]])
-  func `What standard output has no room for is a failure`(_ words: [String]) throws {
+  func `Output that cannot be written is a failure`(_ words: [String]) throws {
     let program = try Program(words, through: ["sh", "-c", "exec \"$@\" > /dev/full", "sh"])
     #expect(try program.ended() == 1)
     #expect(program.err == "vicinity: Standard output cannot be written: No space left on device.\n")
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `What can be seen before anybody is disturbed is told at once`() throws {
+  @Test func `Faults that can be seen before anybody is disturbed are reported at once`() throws {
     let missing = try Program(["send", "chat", "Ada", "--file", "/nowhere/x"] + Self.alone)
     #expect(try missing.ended() == 1)
     #expect(missing.err.contains("There is no file /nowhere/x: look whether"))
@@ -93,7 +93,7 @@ import Testing
     #expect(try program.ended() == code)
   }
 
-  @Test func `Who does not read what it says does not keep it from ending`() throws {
+  @Test func `A reader that does not read does not keep it from ending`() throws {
     let program = try Program(["adhoc", "chat", "--json"] + Self.alone)
     try program.line(#""event":"started""#)
     program.say(String(repeating: "peers\n", count: 3_000))

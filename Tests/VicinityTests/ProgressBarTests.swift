@@ -27,7 +27,7 @@ import Testing
     #expect(line(5, of: 3).contains("100 %"))
   }
 
-  @Test func `Where the size is not known it counts`() {
+  @Test func `It counts if the size is unknown`() {
     #expect(line(2_000, of: nil, rate: 1_000) == "photo.jpg  2.00 kB  1.00 kB/s")
   }
 

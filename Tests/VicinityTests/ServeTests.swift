@@ -31,7 +31,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: socket))
   }
 
-  @Test("Where no gateway runs, or one was killed, 'vicinity pair' says so; the next one takes its place")
+  @Test("Without a gateway, or after a kill of one, 'vicinity pair' says so; the next one takes its place")
   func nobody() throws {
     let folder = TemporaryFolder()
     let place = folder.path + "/gateway"

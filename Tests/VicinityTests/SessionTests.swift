@@ -76,7 +76,7 @@ import Testing
     try eve.line(#""event":"connected""#)
   }
 
-  @Test func `P-HAB-5 Who declines one in ad hoc mode is not asked again, and both are told`() throws {
+  @Test func `P-HAB-5 A peer that declines one in ad hoc mode is not asked again, and both are notified`() throws {
     let ada = try start(["advertise", "room", "--json"], named: "Ada")
     let bob = try start(["adhoc", "room", "--json"], named: "Bob", at: [try port(of: ada)])
     try ada.line(#""event":"invitation""#)
@@ -253,7 +253,7 @@ import Testing
     #expect(try bob.ended() == 5)
   }
 
-  @Test func `What cannot be done is told, and the session goes on`() throws {
+  @Test func `A failed command is reported, and the session continues`() throws {
     let ada = try start(["advertise", "chat", "--json"], named: "Ada")
     _ = try port(of: ada)
     for (line, sentence) in [
@@ -290,7 +290,7 @@ import Testing
     #expect(try bob.ended() == 0)
   }
 
-  @Test func `P-SEC-3 Who joins is asked about with what it shows, and no refuses it`() throws {
+  @Test func `P-SEC-3 A joining peer is asked about with its certificates, and no refuses it`() throws {
     let ada = try start(["advertise", "chat", "--json", "--accept", "--trust", "ask"], named: "Ada")
     let place = try port(of: ada)
     let bob = try start(["invite", "chat", "Ada", "--json"], named: "Bob", at: [place])
@@ -303,7 +303,7 @@ import Testing
     try eve.line(#""event":"connected""#)
   }
 
-  @Test func `P-SEC-2 P-SEC-4 Who shows certificates that lead to an anchor is let in, and nobody else`() throws {
+  @Test func `P-SEC-2 P-SEC-4 A peer with certificates that lead to an anchor is let in, and nobody else`() throws {
     let folder = TemporaryFolder()
     let made = system(
       """
@@ -373,7 +373,7 @@ import Testing
     #expect(folder.bytes(of: "my soup (2).txt") == Array("soup".utf8), "\(ada.out)")
   }
 
-  @Test func `P-RES-1 What an address of the web holds is sent`() throws {
+  @Test func `P-RES-1 Content of a web address is sent`() throws {
     let folder = TemporaryFolder()
     let server = Program.Server()
     let ada = try start(["receive", "post", "--accept", "--json", "--to-folder", folder.path], named: "Ada")

@@ -47,7 +47,7 @@ import Testing
     #expect(program.out.hasSuffix("\u{1B}[J"))
   }
 
-  @Test func `What is told stands above the line that is being typed`() throws {
+  @Test func `Output stands above the line that is being typed`() throws {
     let program = try Program(
       ["chat", "room", "--name", "Ada", "--keys", "ephemeral"] + alone, .terminal(columns: 60, kind: "xterm"))
     try program.text("> ")

@@ -46,7 +46,7 @@ import Testing
     #expect(DisplayWidth.of(text) == columns)
   }
 
-  @Test func `What does not fit is cut at a letter, and shown to be`() {
+  @Test func `Text that does not fit is cut at a letter, with a mark`() {
     #expect("abcdef".fitted(to: 6) == "abcdef")
     #expect("abcdef".fitted(to: 4) == "abc…")
     #expect("日本語".fitted(to: 4) == "日…")

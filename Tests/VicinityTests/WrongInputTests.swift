@@ -218,7 +218,7 @@ struct WrongInput: Sendable, CustomTestStringConvertible {
   }
 
   @Test(
-    "What people try first to find their way is answered",
+    "First attempts of people are answered",
     arguments: [
       ("", "First steps:"), ("-h", "First steps:"), ("--help", "First steps:"), ("help", "First steps:"),
       ("help serve", "Usage:  vicinity serve"), ("serve -h", "Usage:  vicinity serve"),

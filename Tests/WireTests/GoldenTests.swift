@@ -32,7 +32,7 @@ import Wire
     #expect(try vector.frame.head()?.end == vector.frame.count)
   }
 
-  @Test("What follows a frame is left alone", arguments: Vector.all)
+  @Test("Bytes after a frame are left alone", arguments: Vector.all)
   func followed(_ vector: Vector) throws {
     let alone = try vector.frame.head()
     for next in [[0], [0xff, 0xff], vector.frame] { #expect(try (vector.frame + next).head() == alone) }

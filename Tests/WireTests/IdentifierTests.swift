@@ -90,7 +90,7 @@ import Wire
     #expect(HostID(digest: Sample.digest).raw == Sample.id(0x80))
   }
 
-  @Test("What is signed names its use, the keys and the incarnation")
+  @Test("Signed bytes name their use, the keys and the incarnation")
   func signedBytes() {
     let statement = Carrier.signedBytes(peer: Sample.key, host: Sample.bo.peer, incarnation: Incarnation(258))
     #expect(

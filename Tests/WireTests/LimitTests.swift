@@ -129,7 +129,7 @@ struct Limited: Sendable, CustomTestStringConvertible {
     #expect(broken { _ = try ResourceChunk(decoding: chunk.span.bytes) } == .truncated)
   }
 
-  @Test("What needs an item or a byte at least is refused without one")
+  @Test("A field that needs an item or a byte at least is refused without one")
   func minimum() {
     #expect(broken { _ = try Address([]) } == .lengthUnderLimit(field: "address", value: 0, min: 1))
     let empty = Raw.part(Sample.group) + Raw.part(Sample.endpoint) + [0, 0, 0] + Raw.part(Sample.signature)

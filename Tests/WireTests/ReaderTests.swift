@@ -113,7 +113,7 @@ import Wire
     #expect(broken { _ = try Hello(decoding: hello.span.bytes) } == .unsupportedVersion(2))
   }
 
-  @Test("What may not be 0, or must be at least 2, is held to it")
+  @Test("Lower bounds of 1 and of 2 are enforced")
   func underLimits() {
     let gone: [UInt8] = [1, 0] + Raw.part(Sample.endpoint)
     #expect(
