@@ -45,7 +45,7 @@ import Testing
     try eve.text(hasColour ? "\u{1B}[32mconnected\u{1B}[0m  level=3" : "Ada  connected  level=3")
     try eve.text("2 of 2 to 8 peers are in: /invite NAME, /done or /cancel")
     eve.say("/done\r")
-    try eve.text("; what is typed is said to all")
+    try eve.text("; each line that you type goes to all")
     eve.say("hello\r")
     try ada.program.line(#""text":"hello""#)
     #expect(hasColour || !eve.out.contains(#/\x{1B}\[\d+m/#))

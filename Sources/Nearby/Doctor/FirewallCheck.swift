@@ -58,7 +58,7 @@ package enum FirewallCheck {
     if ufw.split(separator: "\n").contains("ENABLED=yes") {
       findings.append(
         Finding(
-          .firewall, .doubtful, "ufw is switched on: it lets discovery in by itself, and links only where it is told.",
+          .firewall, .doubtful, "ufw is on: it allows discovery by default, and links only by a rule.",
           cure: "Choose a port with --port, such as 7777, and: ufw allow 7777."))
     }
     if let firewalld = bus.firewalld { findings.append(zone(firewalld)) }

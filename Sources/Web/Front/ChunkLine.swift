@@ -36,5 +36,5 @@ enum ChunkLine {
   }
 
   static let fault = WebFault(
-    400, "A chunk of the body begins with a line that is not its size in hexadecimal digits: send these alone.")
+    400, "The chunk size is invalid: send hexadecimal digits alone, without a chunk extension.")
 }

@@ -34,7 +34,7 @@ struct HeadParser {
   /// The position past the empty line; nil where that has not come. The bytes are all that have come, from the first.
   mutating func end(in bytes: UnsafeRawBufferPointer, isOfTrailers: Bool = false) throws(WebFault) -> Int? {
     if let first = bytes.first, !first.isTokenByte, first != .carriageReturn {
-      throw WebFault(400, "What came is no HTTP: a request begins with a method such as GET.")
+      throw WebFault(400, "This is not an HTTP request: a request line begins with a method such as GET.")
     }
     // A request may have one empty line before it (RFC 9112 §2.2).
     let start = bytes.first == .carriageReturn ? 2 : 0
@@ -58,11 +58,11 @@ struct HeadParser {
   private func tooLarge(_ bytes: UnsafeRawBufferPointer, isOfTrailers: Bool) -> WebFault {
     if !isOfTrailers, bytes.firstLineFeed(from: 2) ?? bytesMax >= bytesMax {
       return WebFault(
-        414, "The request's line has more than \(bytesMax) bytes: ask for a shorter target.", rule: "headBytes",
+        414, "The request line has more than \(bytesMax) bytes: use a shorter request target.", rule: "headBytes",
         limit: bytesMax)
     }
     return WebFault(
-      431, "The request's line and headers have more than \(bytesMax) bytes: send fewer or shorter ones.",
+      431, "The request line and header section have more than \(bytesMax) bytes: send fewer or shorter fields.",
       rule: "headBytes", limit: bytesMax)
   }
 
@@ -83,7 +83,7 @@ struct HeadParser {
     let fields = try Self.fields(&lines, countMax: fieldsMax)
     try Head.checkFields(fields)
     for name in ["Content-Length", "Transfer-Encoding", "Host"] where fields.count(name) > 0 {
-      throw WebFault(400, "\(name) stands behind the body, where it means nothing: leave it out.")
+      throw WebFault(400, "The field \(name) is not allowed in the trailer section: leave it out.")
     }
   }
 
@@ -92,7 +92,7 @@ struct HeadParser {
     let words = line.split(separator: .space, omittingEmptySubsequences: false)
     guard words.count == 3 else {
       throw WebFault(
-        400, "The first line of the request is not method, target and version with one space between them.")
+        400, "The request line is not a method, a request target and an HTTP version, separated by single spaces.")
     }
     return (try text(words[0]), try text(words[1]), try text(words[2]))
   }
@@ -106,18 +106,19 @@ struct HeadParser {
       count += 1
       guard count <= countMax else {
         throw WebFault(
-          431, "The request has more than \(countMax) headers: send fewer.", rule: "headFields", limit: countMax)
+          431, "The request has more than \(countMax) header fields: send fewer.", rule: "headFields", limit: countMax)
       }
       guard let first = line.first, first != .space, first != .tab else {
-        throw WebFault(400, "A header goes on in a second line, which is long out of use: send it in one line.")
+        throw WebFault(
+          400, "A field value is folded over two lines (obs-fold), which is obsolete: send it in one line.")
       }
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
-        throw WebFault(400, "A header has no colon: write its name, a colon and its value.")
+        throw WebFault(400, "A field line has no colon: send field name, colon and field value.")
       }
       let (name, value) = (try text(line[..<colon]), try text(line[(colon + 1)...]))
       // A tab may stand there, and some parsers then read another value.
       if value.utf8.contains(.tab), isSame(name, "Transfer-Encoding") || isSame(name, "Content-Length") {
-        throw WebFault(400, "\(name) has a tab: write a space.")
+        throw WebFault(400, "The value of \(name) has a tab: send a space.")
       }
       headers.append(name, value.trimmed)
     }
@@ -125,14 +126,14 @@ struct HeadParser {
 
   private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) throws(WebFault) -> String {
     guard bytes.allSatisfy(\.isValueByte) else {
-      throw WebFault(400, "The request's line or headers have a control character: leave it out.")
+      throw WebFault(400, "The request line or a header field has a control character: leave it out.")
     }
     // Bytes that are not UTF-8 may stand in a value, and have no meaning here.
     return String(decoding: bytes, as: UTF8.self)
   }
 
   static let bareLineFeed = WebFault(
-    400, "A line of the request ends without carriage return and line feed: end each with both.")
+    400, "A line ends with a bare LF or CR: end each line with CRLF.")
 
   private struct Lines {
     var rest: Slice<UnsafeRawBufferPointer>

@@ -79,7 +79,7 @@ final class ProtocolDetector {
       if case .readingHead(let transport) = state {
         return decide(
           .refused(
-            transport, WebFault(408, "The request's head did not come in time: send it at once.", rule: "headSeconds"),
+            transport, WebFault(408, "The request's header section timed out: send it at once.", rule: "headSeconds"),
             nil))
       }
       decide(.dropped)

@@ -209,7 +209,7 @@ final class RequestReader {
       return count
     case .chunkEnd:
       guard bytes[0] == .carriageReturn, bytes.count < 2 || bytes[1] == .lineFeed else {
-        throw WebFault(400, "A chunk of the body is longer than it says: end it with carriage return and line feed.")
+        throw WebFault(400, "The chunk data is longer than the chunk size: end it with CRLF.")
       }
       if bytes.count < 2 { return nil }
       state = .chunkLine

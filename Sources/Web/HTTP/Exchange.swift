@@ -273,7 +273,7 @@ package final class Exchange {
 
   private func tooLarge(_ bytesMax: Int) -> WebFault {
     WebFault(
-      413, "The body has more than \(bytesMax) bytes, which is all that is taken here.", rule: "bodyBytes",
+      413, "The content has more than \(bytesMax) bytes, the limit of this resource.", rule: "bodyBytes",
       limit: bytesMax)
   }
 

@@ -367,7 +367,7 @@ final class HTTPServer: ExchangeServer {
     let served = served(connection)
     if let exchange, served?.admission.hasRoom(forAnswerOf: response.bytesInMemory) == false {
       var refusal = refusal(
-        WebFault(503, "Answers of many bytes wait to be read by their clients: ask again in a moment, or for less."),
+        WebFault(503, "Too many bytes of responses wait for their clients: retry in a moment, or request less."),
         exchange.head)
       refusal.headers.append("Retry-After", "1")
       return queue(refusal, for: exchange, on: connection)
@@ -378,7 +378,7 @@ final class HTTPServer: ExchangeServer {
     else {
       guard let exchange, case .file = response.body else { return .NO }
       var refusal = refusal(
-        WebFault(503, "No descriptor is free with which the file could be sent: ask again in a moment."), exchange.head)
+        WebFault(503, "No file descriptor is free for sending the file: retry in a moment."), exchange.head)
       refusal.headers.append("Retry-After", "1")
       return queue(refusal, for: exchange, on: connection)
     }

@@ -37,13 +37,13 @@ package final class Head: Sendable {
     let method = try Self.method(raw.method)
     try Self.checkTarget(raw.target)
     guard raw.version == "HTTP/1.1" || raw.version == "HTTP/1.0" else {
-      throw WebFault(505, "The request is not of HTTP 1.1 or 1.0, which is what is spoken here.")
+      throw WebFault(505, "The HTTP version is not supported: send HTTP/1.1 or HTTP/1.0.")
     }
     try Self.checkFields(raw.headers)
     try Self.checkHost(raw.headers, isNeeded: raw.version == "HTTP/1.1")
     try Self.checkPlace(raw.target, raw.headers)
     guard raw.headers.count("Origin") <= 1 else {
-      throw WebFault(400, "The request has more than one Origin header: send one.")
+      throw WebFault(400, "The request has several Origin header fields: send one.")
     }
     try Self.checkFraming(raw.headers, version: raw.version)
     try self.init(method, raw.target, raw.headers, isHTTP11: raw.version == "HTTP/1.1", from: origin)
@@ -145,7 +145,7 @@ struct Origin {
 extension Head {
   private static func method(_ text: String) throws(WebFault) -> Method {
     guard !text.isEmpty, text.utf8.allSatisfy(\.isTokenByte) else {
-      throw WebFault(400, "The request's method is no word: write one such as GET.")
+      throw WebFault(400, "The method is not a token: send one such as GET.")
     }
     return Method(text)
   }
@@ -153,26 +153,26 @@ extension Head {
   private static func checkTarget(_ text: String) throws(WebFault) {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
       throw WebFault(
-        400, "The request's target has a byte that must be encoded: write it as % and two hexadecimal digits.")
+        400, "The request target has a byte that must be percent-encoded: send % and two hexadecimal digits.")
     }
   }
 
   static func checkFields(_ headers: Headers) throws(WebFault) {
     for field in headers.fields {
       guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenByte) else {
-        throw WebFault(400, "A header's name is no word: a name has no space and ends right before its colon.")
+        throw WebFault(400, "A field name is not a token: it has no space, and the colon follows it directly.")
       }
       guard field.value.utf8.allSatisfy(\.isValueByte) else {
-        throw WebFault(400, "The header \(field.name) has a control character in its value: leave it out.")
+        throw WebFault(400, "The value of the field \(field.name) has a control character: leave it out.")
       }
     }
   }
 
   private static func checkHost(_ headers: Headers, isNeeded: Bool) throws(WebFault) {
     let hosts = headers.all("Host")
-    guard hosts.count <= 1 else { throw WebFault(400, "The request has more than one Host header: send one.") }
+    guard hosts.count <= 1 else { throw WebFault(400, "The request has several Host header fields: send one.") }
     guard let host = hosts.first else {
-      if isNeeded { throw WebFault(400, "The request has no Host header: HTTP 1.1 asks for one.") }
+      if isNeeded { throw WebFault(400, "The request has no Host header field, which HTTP/1.1 requires.") }
       return
     }
     // RFC 3986 §3.2.2: a name, an IPv4 address, or an IPv6 address in brackets; then perhaps a port.
@@ -181,7 +181,7 @@ extension Head {
         || "[]:;=,()".utf8.contains(byte)
     }
     guard isHost, !host.isEmpty else {
-      throw WebFault(400, "The Host header names no host: send a name or an address, and a port.")
+      throw WebFault(400, "The Host header field is invalid: send a name or an address, and a port.")
     }
   }
 
@@ -190,7 +190,8 @@ extension Head {
     guard let (authority, port) = RequestTarget.authority(of: target) else { return }
     func bare(_ text: String) -> String { text.hasSuffix(port) ? String(text.dropLast(port.utf8.count)) : text }
     guard let host = headers["Host"], !authority.isEmpty, isSame(bare(authority), bare(host)) else {
-      throw WebFault(400, "The request's target names another host than its Host header: send a path alone.")
+      throw WebFault(
+        400, "The request target and the Host header field name different hosts: send a path (origin-form).")
     }
   }
 
@@ -201,16 +202,16 @@ extension Head {
       throw WebFault(400, "The request has both Content-Length and Transfer-Encoding: send one of them.")
     }
     guard lengths.count <= 1 else {
-      throw WebFault(400, "The request has more than one Content-Length: send one.")
+      throw WebFault(400, "The request has several Content-Length header fields: send one.")
     }
     if let length = lengths.first {
       let isNumber = !length.isEmpty && length.utf8.allSatisfy { (0x30...0x39).contains($0) }
       guard isNumber, Int(length) != nil else {
-        throw WebFault(400, "The Content-Length is no number of bytes: send decimal digits alone.")
+        throw WebFault(400, "The Content-Length is invalid: send decimal digits alone.")
       }
     }
     guard encodings.isEmpty || encodings.count == 1 && isSame(encodings[0], "chunked") && version == "HTTP/1.1" else {
-      throw WebFault(501, "The request's Transfer-Encoding is not known here: send 'chunked' once, in HTTP 1.1.")
+      throw WebFault(501, "The Transfer-Encoding is not supported: send 'chunked' once, in HTTP/1.1.")
     }
   }
 }

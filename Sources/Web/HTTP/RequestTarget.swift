@@ -19,14 +19,14 @@ package struct RequestTarget {
     var rest = text[...]
     if rest.utf8.first != UInt8(ascii: "/") {
       guard let scheme = scheme(of: text) else {
-        throw WebFault(400, "The request's target is neither a path nor a web address: begin it with a slash.")
+        throw WebFault(400, "The request target is neither a path nor a URL: begin it with a slash.")
       }
       rest = rest.dropFirst(scheme.utf8.count)
       rest = rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
     }
     if rest.utf8.contains(UInt8(ascii: "#")) {
       throw WebFault(
-        400, "The request's target has a fragment, which is for the client alone: leave out # and the rest.")
+        400, "The request target has a fragment, which is for the client alone: leave out # and the rest.")
     }
     guard let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (rest, nil) }
     return (rest[..<mark], rest[rest.utf8.index(after: mark)...])
@@ -56,7 +56,7 @@ package struct RequestTarget {
       isMore = end != nil
       if let end { rest = rest[rest.index(after: end)...] }
       if segment == "." || segment == ".." {
-        throw WebFault(400, "The path has a segment of dots: ask for the place that is meant itself.")
+        throw WebFault(400, "The path has a dot segment: send the path without it.")
       }
       segments.append(segment)
     }
@@ -83,7 +83,7 @@ package struct RequestTarget {
       switch byte {
       case UInt8(ascii: "%"):
         guard let high = rest.popFirst()?.hexDigit, let low = rest.popFirst()?.hexDigit else {
-          throw WebFault(400, "The request's target has a % without two hexadecimal digits behind it: write %25 for %.")
+          throw WebFault(400, "The request target has a % without two hexadecimal digits: send %25 for %.")
         }
         bytes.append(high << 4 | low)
       case plus where plusIsSpace: bytes.append(0x20)
@@ -91,10 +91,10 @@ package struct RequestTarget {
       }
     }
     if bytes.contains(0) {
-      throw WebFault(400, "The request's target has a zero byte (%00), which stands for nothing here.")
+      throw WebFault(400, "The request target has a NUL byte (%00): leave it out.")
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw WebFault(400, "The request's target is no UTF-8 once it is decoded: encode the UTF-8 of each character.")
+      throw WebFault(400, "The request target is not UTF-8 once decoded: percent-encode the UTF-8 of each character.")
     }
     return text
   }

@@ -142,7 +142,7 @@ struct FrameReader {
     index += count
     let isLast = current.isLast && current.bytesLeft == 0
     if whole.kind == .text, !whole.text.take(UnsafeRawBufferPointer(part)) || isLast && !whole.text.isComplete {
-      throw Violation(code: 1007, reason: "a text is no UTF-8")
+      throw Violation(code: 1007, reason: "a text message is not UTF-8")
     }
     payload = current.bytesLeft > 0 ? current : nil
     message = isLast ? nil : whole
@@ -176,7 +176,7 @@ struct FrameReader {
     }
     var reason = UTF8Check()
     guard reason.take(UnsafeRawBufferPointer(rebasing: payload[2...])), reason.isComplete else {
-      throw Violation(code: 1007, reason: "the reason is no UTF-8")
+      throw Violation(code: 1007, reason: "the close reason is not UTF-8")
     }
     return code
   }

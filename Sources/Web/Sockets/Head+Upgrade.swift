@@ -5,16 +5,16 @@ internal import Notation
 extension Head {
   /// Nil for a valid request.
   var upgradeFault: WebFault? {
-    if !isHTTP11 { return WebFault(400, "WebSockets begin with a request of HTTP 1.1, and this is one of 1.0.") }
-    if hasBody { return WebFault(400, "A request for a WebSocket has no body: send the first message instead.") }
+    if !isHTTP11 { return WebFault(400, "The WebSocket handshake needs HTTP/1.1, and this request is HTTP/1.0.") }
+    if hasBody { return WebFault(400, "The WebSocket handshake must not have content: send a message after it.") }
     if !headers.lists("upgrade", in: "Connection") {
-      return WebFault(400, "A request for a WebSocket says 'Connection: Upgrade' too.")
+      return WebFault(400, "The WebSocket handshake needs the header field 'Connection: Upgrade'.")
     }
     if headers.all("Sec-WebSocket-Version") != ["13"] {
-      return WebFault(426, "WebSockets are spoken in version 13 here: say 'Sec-WebSocket-Version: 13'.")
+      return WebFault(426, "The WebSocket version is not supported: send 'Sec-WebSocket-Version: 13'.")
     }
     guard headers.count("Sec-WebSocket-Key") == 1, let key = headers["Sec-WebSocket-Key"], Self.isKey(key) else {
-      return WebFault(400, "A request for a WebSocket needs one Sec-WebSocket-Key: 16 random bytes in Base64.")
+      return WebFault(400, "The WebSocket handshake needs one Sec-WebSocket-Key: 16 random bytes in Base64.")
     }
     return nil
   }

@@ -27,7 +27,7 @@ extension Event {
     ) { _ in
       [
         "\(backup.place) has \(backup.sessions) sessions and \(backup.files) files, and the keys: keep it as safe as those.",
-        "A gateway goes on from there with: vicinity serve --keys \(backup.place) --folder \(backup.place)/gateway",
+        "Start a gateway from this backup with: vicinity serve --keys \(backup.place) --folder \(backup.place)/gateway",
       ]
     }
   }

@@ -50,7 +50,7 @@ extension Event {
     let list = members.map { JSON.object([.text("peer", $0.member.peer), .text("name", $0.member.name)]) }
     return Event("gathered", .result, [.init("members", .list(list))]) { paint in
       let names = members.map { paint.named($0.member, $0.label) }.joined(separator: ", ")
-      return ["together with \(names.isEmpty ? "nobody" : names); what is typed is said to all"]
+      return ["connected with \(names.isEmpty ? "nobody" : names); each line that you type goes to all"]
     }
   }
 

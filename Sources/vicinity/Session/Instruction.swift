@@ -117,7 +117,7 @@ enum Instruction: Equatable, Sendable {
   private static func number(_ text: String) throws(UsageError) -> Int? {
     if text.isEmpty { return nil }
     guard let number = Int(text) else {
-      throw UsageError("'\(PlainText.brief(text))' is no number; each question is told with its own.")
+      throw UsageError("'\(PlainText.brief(text))' is not a number: use the one that the question shows.")
     }
     return number
   }
