@@ -104,7 +104,7 @@ static void chunks(const uint8_t *bytes, size_t count, int lanes, uint8_t *diges
 
 #endif
 
-// What is left, one piece after the other.
+// The rest, one piece after the other.
 
 static void compress(
     uint32_t chain[8], const void *block, uint32_t number, uint32_t count, uint32_t flags) {

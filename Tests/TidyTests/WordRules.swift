@@ -47,13 +47,20 @@ enum WordRules {
     return file.findings(of: phrase, "A phrase as a name.")
   }
 
-  /// A comment begins with its subject.
+  /// A comment begins with its subject, in Swift, C, JavaScript and style sheets.
   static func riddles(_ file: SourceFile) -> [Finding] {
     // The rule's own tests have examples.
-    guard file.isSwift, !file.path.hasSuffix("WordRulesTests.swift") else { return [] }
+    guard !file.path.hasSuffix("WordRulesTests.swift") else { return [] }
+    let isOther = [".c", ".h", ".js", ".css"].contains { file.path.hasSuffix($0) }
+    guard file.isSwift || isOther else { return [] }
+    func continues(_ line: Int) -> Bool {
+      guard line > 0 else { return false }
+      return isOther ? file.lines[line - 1].contains(#/^\s*(?:\/\/|\/\*|\*)/#) : file.lines[line - 1].contains("//")
+    }
+    let opening = #/^\s*(?:\/\/\/?|\/\*\*?|\*) (?:What|Where|Who|Whoever|Whatever|Whom|Whose|Of)\b[^?]*$/#
     let openings = file.lines.indices.filter { line in
-      guard file.isCommented(line: line), line == 0 || !file.lines[line - 1].contains("//") else { return false }
-      return file.lines[line].contains(#/^\s*\/\/\/? (?:What|Where|Who|Whoever|Whatever|Whom|Whose|Of)\b[^?]*$/#)
+      guard isOther || file.isCommented(line: line), !continues(line) else { return false }
+      return file.lines[line].contains(opening)
     }
     return openings.map { file.finding(line: $0, "A comment that does not begin with its subject.") }
   }

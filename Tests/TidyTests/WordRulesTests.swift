@@ -14,7 +14,7 @@ struct WordRulesTests {
 
   @Test("Comments begin with their subject")
   func riddles() {
-    expectNone(Repository.swiftFiles.flatMap(WordRules.riddles))
+    expectNone(Repository.files.flatMap(WordRules.riddles))
   }
 
   @Test("Test names begin with their subject")
@@ -62,6 +62,8 @@ struct WordRulesTests {
       text.split(whereSeparator: isSpace)
       """
     #expect(lines(WordRules.riddles, riddles) == [1] && lines(WordRules.phrases, riddles) == [5, 7])
+    let sheet = "/* Where things lie. */\na {}\n/** Of both.\n * What follows\n */\n// The first\n// What comes\n"
+    #expect(lines(WordRules.riddles, sheet, path: "public/a.css") == [1, 3])
     let tests = #"@Test("P-ID-1 Who comes is met")\n@Test("A peer comes")\n@Test func `What is it`() {}"#
     #expect(
       WordRules.riddlesOfTests(in: [SourceFile(path: "Tests/WireTests/A.swift", text: tests)]) == [

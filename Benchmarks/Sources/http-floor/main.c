@@ -14,7 +14,7 @@ static struct MHD_Response *resource;
 static enum MHD_Result answer(void *unused, struct MHD_Connection *connection, const char *target, const char *method,
                               const char *version, const char *body, size_t *body_count, void **request) {
   (void)unused, (void)target, (void)method, (void)version, (void)body, (void)body_count;
-  // Who answers before the request is whole has its connection closed.
+  // A response before the request is complete closes the connection.
   if (!*request) {
     *request = resource;
     return MHD_YES;

@@ -63,7 +63,7 @@ void acknowledge(const struct place *place, int count, int window, double second
   int turn = 0;
   while (1) {
     uint64_t time = now();
-    // What is still cold is not counted.
+    // The warm-up is not counted.
     if (!measured && time > start + (end - start) / 5) {
       forget_delays();
       before = answered, measured = time, processor = processor_time();

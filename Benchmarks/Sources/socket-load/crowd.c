@@ -243,7 +243,7 @@ static void talk(double seconds, double rate) {
   uint64_t window = rate > 0 ? window_max : requests_max;
   while (1) {
     uint64_t time = now();
-    // What is still cold is not counted.
+    // The warm-up is not counted.
     if (!measured && time > start + (end - start) / 5) {
       forget_delays();
       counted = delivered, measured = time, processor = processor_time();

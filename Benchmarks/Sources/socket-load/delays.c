@@ -24,7 +24,7 @@ void note_delay(uint64_t delay) {
   delays[((uint64_t)(top - parts_bits) << parts_bits) + (delay >> (top - parts_bits))]++;
 }
 
-// Of those since then.
+// The delays since then.
 static uint64_t delay_since(const uint64_t *then, double share) {
   uint64_t all = 0, seen = 0;
   for (int at = 0; at < buckets; at++) all += delays[at] - then[at];

@@ -94,7 +94,7 @@ void fan_out(const struct place *places, int rooms_count, int subscribers, int w
   const uint64_t tenth = 100000000;
   while (1) {
     uint64_t time = now();
-    // What is still cold is not counted.
+    // The warm-up is not counted.
     if (!measured && time > start + (end - start) / 5) {
       forget_delays();
       delivered = 0, measured = time, processor = processor_time(), tenth_end = time + tenth;

@@ -4,11 +4,11 @@
 
 enum { message_bytes = 100, requests_max = 64, clients_per_address = 900 };
 
-// Whom the load is for, as the command line names it.
+// The server under load, as the command line names it.
 struct place {
   const struct protocol *protocol;
   int port;
-  // Of Vicinity: the client's token, the collection that is followed, the position since when, and where messages go. Of
+  // For Vicinity: the client's token, the collection that is followed, the position since when, and where messages go. Of
   // NATS: the subject, as the collection and as where messages go; its own, if there is none.
   const char *token, *channel, *since, *outlet;
 };
@@ -19,7 +19,7 @@ struct protocol {
   size_t (*subscribe)(char *room, const struct place *place);
   size_t (*introduce)(char *room, const struct place *place);
   size_t (*publish)(char *room, const struct place *place, const char *message);
-  // What the server says when that is done.
+  // The server's text when that is done.
   const char *subscribed, *introduced;
   size_t subscribed_count, introduced_count;
 };
@@ -41,14 +41,14 @@ typedef void (*told)(struct client *client, const char *text, size_t count);
 struct client {
   int socket;
   heard heard;
-  // Where it is set, texts are given to it, and not searched for messages.
+  // If it is set, it gets the texts, which are then not searched for messages.
   told told;
-  // What its listener counts for.
+  // The weight of its listener.
   void *context;
   uint64_t next;
   // Whether the server may send it away, and has done so.
   int may_end, has_ended;
-  // Of the frame that is being read: what is known of its header, and what is left of its payload.
+  // The frame that is being read: the known part of its header, and the rest of its payload.
   unsigned char header[10];
   unsigned header_count, opcode, is_final;
   uint64_t payload_left;
