@@ -15,17 +15,17 @@ extension Reactor {
   /// Looks up the addresses of a name, the system's best first, on a thread of its own, since that may take half a
   /// minute and cannot be interrupted; calls back on the loop.
   public func lookUp(
-    _ name: String, port: UInt16, _ told: @escaping @Sendable (Result<[SocketAddress], NameLookupError>) -> Void
+    _ name: String, port: UInt16, _ completion: @escaping @Sendable (Result<[SocketAddress], NameLookupError>) -> Void
   ) {
     checkOnLoop()
     guard lookupsUnderWay < NameLookup.underWayMax else {
-      spawn { told(.failure(.busy)) }
+      spawn { completion(.failure(.busy)) }
       return
     }
     lookupsUnderWay += 1
     let lookup = NameLookup(name: name, port: port, reactor: self) { [self] result in
       lookupsUnderWay -= 1
-      told(result)
+      completion(result)
     }
     var thread = pthread_t()
     let argument = Unmanaged.passRetained(lookup)
@@ -34,7 +34,7 @@ extension Reactor {
       pthread_detach(thread)
     } else {
       argument.release()
-      lookup.tell(.failure(.failed("\(SystemError("pthread_create", code: code))")))
+      lookup.complete(.failure(.failed("\(SystemError("pthread_create", code: code))")))
     }
   }
 }
@@ -47,21 +47,21 @@ private final class NameLookup: Sendable {
   private let name: String
   private let port: UInt16
   private let reactor: Reactor
-  private let told: @Sendable (Result<[SocketAddress], NameLookupError>) -> Void
+  private let completion: @Sendable (Result<[SocketAddress], NameLookupError>) -> Void
 
   init(
     name: String, port: UInt16, reactor: Reactor,
-    told: @escaping @Sendable (Result<[SocketAddress], NameLookupError>) -> Void
+    completion: @escaping @Sendable (Result<[SocketAddress], NameLookupError>) -> Void
   ) {
     self.name = name
     self.port = port
     self.reactor = reactor
-    self.told = told
+    self.completion = completion
   }
 
-  func tell(_ result: Result<[SocketAddress], NameLookupError>) {
-    let told = told
-    reactor.spawn { told(result) }
+  func complete(_ result: Result<[SocketAddress], NameLookupError>) {
+    let completion = completion
+    reactor.spawn { completion(result) }
   }
 
   func addresses() -> Result<[SocketAddress], NameLookupError> {
@@ -96,6 +96,6 @@ private let nameWithoutAddress: CInt = -5
 private func runLookup(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let argument else { return nil }
   let lookup = Unmanaged<NameLookup>.fromOpaque(argument).takeRetainedValue()
-  lookup.tell(lookup.addresses())
+  lookup.complete(lookup.addresses())
   return nil
 }

@@ -77,9 +77,9 @@ final class Sweep: Sendable {
       if let scenario { arguments += ["--scenario", scenario.rawValue] }
       var begun: (seed: UInt64, scenario: String)?
       Child(arguments).lines { line in
-        if let told = ResultLine(line) {
-          note(told)
-          next = told.seed + 1
+        if let result = ResultLine(line) {
+          record(result)
+          next = result.seed + 1
           begun = nil
         } else {
           let words = line.split(separator: "\t")
@@ -87,20 +87,20 @@ final class Sweep: Sendable {
         }
       }
       if let (seed, scenario) = begun {
-        note(ResultLine(trapped: seed, scenario))
+        record(ResultLine(trapped: seed, scenario))
         next = seed + 1
       } else if next < share.upperBound, begun == nil, next == share.lowerBound {
-        note(ResultLine(trapped: next, scenario?.rawValue ?? Scenario.of(seed: next).rawValue))
+        record(ResultLine(trapped: next, scenario?.rawValue ?? Scenario.of(seed: next).rawValue))
         next += 1
       }
     }
   }
 
-  private func note(_ told: ResultLine) {
+  private func record(_ result: ResultLine) {
     let (done, failures) = state.withLock { state in
       state.done += 1
-      state.tally += told.tally
-      if told.rule != nil { state.failures.append(told) }
+      state.tally += result.tally
+      if result.rule != nil { state.failures.append(result) }
       return (state.done, state.failures.count)
     }
     if isTerminal {
@@ -109,9 +109,9 @@ final class Sweep: Sendable {
   }
 
   /// In a process of its own: a smaller run may trap.
-  private func explain(_ told: ResultLine) {
+  private func explain(_ result: ResultLine) {
     var lines: [Substring] = []
-    Child(["--seed", "\(told.seed)", "--scenario", told.scenario, "--shrink"]).lines { lines.append($0) }
+    Child(["--seed", "\(result.seed)", "--scenario", result.scenario, "--shrink"]).lines { lines.append($0) }
     for line in lines.suffix(80) { print(line) }
   }
 }

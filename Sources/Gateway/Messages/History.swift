@@ -153,16 +153,16 @@ final class History: @unchecked Sendable {
   }
 
   /// The write is stored, or never will be.
-  fileprivate func finishWrite(_ note: PendingMessage, isStored: Bool) {
+  fileprivate func finishWrite(_ pending: PendingMessage, isStored: Bool) {
     guard isStored else {
-      note.settle?(nil)
+      pending.settle?(nil)
       return
     }
-    let message = note.message
+    let message = pending.message
     if first == nil { first = message }
     let item = item(message)
     if let channel { channel.publishStored(item) } else { unpublished.append(message) }
-    note.settle?(item)
+    pending.settle?(item)
     prune(at: Timestamp(milliseconds: message.at))
   }
 
@@ -261,12 +261,12 @@ struct PendingMessage {
     row = Row(message, of: history.session.number)
   }
 
-  static func combined(_ notes: [PendingMessage]) -> PendingWrite {
-    let rows = notes.map(\.row)
+  static func combined(_ messages: [PendingMessage]) -> PendingWrite {
+    let rows = messages.map(\.row)
     return PendingWrite { database in
       for row in rows { try database.keep(row.message, of: row.session) }
     } settle: { isStored in
-      for note in notes { note.history.finishWrite(note, isStored: isStored) }
+      for message in messages { message.history.finishWrite(message, isStored: isStored) }
     }
   }
 }

@@ -14,7 +14,7 @@ final class Log {
 
   private let level: LogRecord.Level
   private let reactor: Reactor
-  private let told: AsyncStream<LogRecord>.Continuation
+  private let output: AsyncStream<LogRecord>.Continuation
   /// Counts of this window.
   private var counts: [String: (level: LogRecord.Level, audience: LogRecord.Audience, count: Int)] = [:]
   private var windowEnd: Timer?
@@ -22,10 +22,10 @@ final class Log {
   private var lost = 0
   private(set) var records: [LogRecord.Level: Int] = [:]
 
-  init(_ level: LogRecord.Level, on reactor: Reactor, to told: AsyncStream<LogRecord>.Continuation) {
+  init(_ level: LogRecord.Level, on reactor: Reactor, to output: AsyncStream<LogRecord>.Continuation) {
     self.level = level
     self.reactor = reactor
-    self.told = told
+    self.output = output
   }
 
   func includes(_ level: LogRecord.Level) -> Bool { level <= self.level }
@@ -48,7 +48,7 @@ final class Log {
   /// Logs the counts of the last window, and ends the log.
   func close() {
     endWindow()
-    told.finish()
+    output.finish()
   }
 
   // MARK: Repeated events
@@ -81,10 +81,10 @@ final class Log {
       let warning = LogRecord(
         .warning, for: .operator, "logLost", "\(lost) lines were lost, since the reader of this log was too slow",
         [.init("leftOut", .number(lost))])
-      guard case .enqueued = told.yield(warning) else { return lost += 1 }
+      guard case .enqueued = output.yield(warning) else { return lost += 1 }
       lost = 0
     }
-    if case .dropped = told.yield(record) { lost += 1 }
+    if case .dropped = output.yield(record) { lost += 1 }
   }
 
   // MARK: Secrets

@@ -90,16 +90,16 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
 
   // MARK: Pending writes
 
-  func enqueue(_ note: PendingWrite) {
+  func enqueue(_ write: PendingWrite) {
     enqueueMessages()
-    pendingWrites.append(note)
+    pendingWrites.append(write)
   }
 
   func enqueue(_ message: PendingMessage) { messages.append(message) }
 
   /// Adds a write that belongs to no mutation of the host, with the host's next batch.
-  func enqueue(_ note: PendingWrite, _ host: Host) {
-    self.enqueue(note)
+  func enqueue(_ write: PendingWrite, _ host: Host) {
+    self.enqueue(write)
     // A host that was stopped takes no writes any more.
     host.reactor.soon { try? host.inTransaction {} }
   }
@@ -239,18 +239,18 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
 extension SessionStore {
   /// Waits until the write, with those that `work` adds, is stored, or never will be.
   @discardableResult
-  func write(_ note: PendingWrite, _ host: Host, with work: () -> Void = {}) async -> Bool {
+  func write(_ write: PendingWrite, _ host: Host, with work: () -> Void = {}) async -> Bool {
     await withCheckedContinuation { continuation in
       self.enqueue(
-        PendingWrite(note.change) { isStored in
-          note.settle(isStored)
+        PendingWrite(write.change) { isStored in
+          write.settle(isStored)
           continuation.resume(returning: isStored)
         })
       do {
         try host.inTransaction(work)
       } catch {
         // The host was stopped and takes no writes any more.
-        for note in takePendingWrites() { note.settle(false) }
+        for write in takePendingWrites() { write.settle(false) }
       }
     }
   }

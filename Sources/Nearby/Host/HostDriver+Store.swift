@@ -32,9 +32,9 @@ extension HostDriver {
   func flushWrites() {
     if writes.holds > 0 { return }
     if writes.isDue {
-      for note in hostExtension?.observer.takePendingWrites() ?? [] {
-        writes.next.changes.append(note.change)
-        writes.next.afterwards.append(note.settle)
+      for write in hostExtension?.observer.takePendingWrites() ?? [] {
+        writes.next.changes.append(write.change)
+        writes.next.afterwards.append(write.settle)
       }
       writes.seal()
     }
