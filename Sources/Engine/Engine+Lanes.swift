@@ -1,6 +1,6 @@
 import Wire
 
-/// Lanes: round-robin scheduling of streams and resources beside the records.
+/// Lanes multiplex a link: round-robin scheduling of streams and resources beside the records.
 extension Engine {
   func connected(_ id: EndpointID, with local: LocalEndpoint) throws(EngineError) -> RemoteMember {
     guard let member = local.group.members[id], member.isConnected(with: local.slot) else {

@@ -33,7 +33,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
   enum Level {
     case low
-    /// Backpressure: half of it is full; the sender is called by `eased` when most of that was read.
+    /// Back pressure: half of it is full; the sender is called by `eased` when most of that was read.
     case high
     /// It was not taken: there is no room, or nobody will read any more.
     case full

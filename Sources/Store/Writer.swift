@@ -1,8 +1,8 @@
 package import Reactor
 internal import Synchronization
 
-/// A write queue in front of a database, on a thread of its own: pending requests are committed together (group
-/// commit), and then answered.
+/// A write queue in front of a database, on a thread of its own, with group commit: pending requests are committed
+/// together, and then answered.
 ///
 /// Each body is atomic: it is written with all of its changes or, where it throws, with none. It may run again if its
 /// batch could not be committed, so it changes nothing but the database.

@@ -1,4 +1,4 @@
-/// A message in its frame: read and written without an allocation.
+/// A message in its frame: read without a copy (zero-copy) and written without an allocation.
 public struct MessageView: ~Escapable {
   public let record: RecordHead
   public let from: UInt32

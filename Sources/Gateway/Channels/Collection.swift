@@ -16,7 +16,7 @@ protocol Follower: AnyObject {
 ///
 /// All readers, a page, a WebSocket, an event stream, a long poll, get the same items and the same changes; a reader
 /// that missed more changes than are kept gets a snapshot. Where items are announced and not kept, a follower that is
-/// too far behind loses the oldest changes and gets their number.
+/// too far behind loses the oldest changes (eviction) and gets their number.
 class Collection {
   struct Limits: Hashable, Sendable {
     /// Limits for the changes that are kept for clients that reconnect.
@@ -26,10 +26,10 @@ class Collection {
     var ownChangesMax = 1_024
     /// Limit for how far a WebSocket may be behind.
     var ringBytesMax = 1 << 20
-    /// Limits past which the oldest items are removed, and their removal is published.
+    /// Limits past which the oldest items are removed (eviction), and their removal is published.
     var itemsMax = Int.max
     var itemsBytesMax = Int.max
-    /// Whether many changes one soon after the other go to WebSockets some together.
+    /// Whether bursts of changes are coalesced (throttled) for WebSockets.
     var isPaced = false
     /// Whether a WebSocket that is further behind drops the oldest changes, or is closed.
     var drops = false

@@ -1,7 +1,7 @@
 internal import Reactor
 internal import Web
 
-/// Rate limits for wrong pairing codes, by their source in the last minute: codes cannot be guessed, and an attacker
+/// Rate limits that throttle wrong pairing codes, by their source in the last minute: codes cannot be guessed, and an attacker
 /// locks out nobody but itself and its network.
 ///
 /// Invariant: requests on the machine itself have a budget that nobody elsewhere can spend.

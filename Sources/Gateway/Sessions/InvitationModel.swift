@@ -78,7 +78,7 @@ final class InvitationModel {
 }
 
 extension Core {
-  /// Beyond these limits the oldest ended invitations are removed.
+  /// Eviction: beyond these limits the oldest ended invitations are removed.
   static let invitationsMax = 1_000
   static let invitationBytesMax = 4 << 20
 

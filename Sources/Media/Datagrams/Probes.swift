@@ -43,9 +43,9 @@ struct Probes {
   }
 }
 
-/// A rate limit on answers: a token bucket of 32, refilled at 32 a second, for all addresses in one of 256 slots. A
-/// room full of hosts that probe every few seconds has enough; a flood takes it from few others, and cannot make the
-/// port send more than 8,192 answers a second, of 25 bytes.
+/// A rate limit (throttle) on answers: a token bucket of 32, refilled at 32 a second, for all addresses in one of 256
+/// slots. A room full of hosts that probe every few seconds has enough; a flood takes it from few others, and cannot
+/// make the port send more than 8,192 answers a second, of 25 bytes.
 struct AnswerAllowance {
   private static let interval: UInt64 = 1_000_000_000 / 32
   private static let burst: UInt64 = 32

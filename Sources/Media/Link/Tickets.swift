@@ -6,7 +6,7 @@ internal import Wire
 /// Invariants:
 /// - A ticket is stored under the host whose certificate its session carries, and is good for a dial of that host
 ///   alone.
-/// - They are in memory only. There are at most `hostsMax`; the oldest goes first.
+/// - They are in memory only. There are at most `hostsMax`; the oldest is evicted first.
 final class Tickets {
   /// More than a host has links; a ticket takes about 2 KiB.
   private static let hostsMax = 512

@@ -6,7 +6,7 @@ internal import Reactor
 /// published meanwhile go along, so that each reaches the last subscriber within the time of one round.
 ///
 /// Invariant: a publisher never waits. A slow consumer, which is further behind than the ring reaches, gets a lag
-/// report, or loses the oldest messages, as the ring's `Overflow` says.
+/// report, or loses the oldest messages (eviction), as the ring's `Overflow` says.
 package final class Fanout {
   /// A subset of the subscribers; `includes` is called for each at its turn, once for a run of messages to the subset.
   package final class Listeners {
