@@ -162,9 +162,9 @@ extension Engine {
     }
     local.adhoc?.gathersAt = isLeft ? now + settings.adhocPatience * 2 : nil
     if isLeft { timers.set(.adhoc(local.id), now + settings.adhocPatience * 2) }
-    let wasAwaited = local.adhoc?.joinsUntil != nil
-    local.adhoc?.joinsUntil = isAwaited ? local.adhoc?.joinsUntil ?? now + settings.adhocPatience * 4 : nil
-    if wasAwaited, !isAwaited, local.group.localCount == 1 { hurryTurns(of: local.group) }
+    let joinsUntil = local.adhoc?.joinsUntil
+    local.adhoc?.joinsUntil = isAwaited ? joinsUntil ?? now + settings.adhocPatience * 4 : nil
+    if joinsUntil != nil, !isAwaited, local.group.localCount == 1 { hurryTurns(of: local.group) }
   }
 
   private func mayMeet(_ local: LocalEndpoint, _ other: LocalEndpoint) -> Bool {
