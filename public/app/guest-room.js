@@ -11,7 +11,7 @@ import { forget, keep, settings } from './settings.js'
 import { t } from './texts.js'
 import { Transfers } from './transfers.js'
 
-/** What a chat needs of a `Home`, with the scopes of a guest: one session, and no events. */
+/** The part of a `Home` that a chat needs, with the scopes of a guest: one session, and no events. */
 class GuestHome {
   canAct = true
   isGuest = true

@@ -31,7 +31,7 @@ export function readLink(hash) {
   return { code: asCode(code), guest: type ? { type, peer } : room ? { type: room } : null }
 }
 
-/** What `readLink` reads; the empty text without a code. */
+/** The fragment that `readLink` reads; empty without a code. */
 export function behind({ code, guest } = {}) {
   if (!code) return ''
   if (!guest) return `#code=${code}`

@@ -9,7 +9,7 @@ import { keep, settings } from './settings.js'
 import { t } from './texts.js'
 import { sentence } from './words.js'
 
-/** What the address brings behind `#`; it leaves the address bar and the history. */
+/** The code in the fragment of the address, which leaves the address bar and the history. */
 export function takeLink() {
   const link = readLink(location.hash)
   if (link) history.replaceState(null, '', location.pathname + location.search)
