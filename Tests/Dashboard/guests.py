@@ -16,6 +16,13 @@ PHOTO = """async ([name, width, height]) => {
   input.dispatchEvent(new Event('change'))
 }"""
 
+# A request as a program of the page's own client makes it.
+MAKE_CODE = """async (wanted) => {
+  const { Vicinity } = await import('/vicinity.js')
+  const gateway = new Vicinity(location.origin, { csrf: JSON.parse(localStorage.vicinity).csrf })
+  return (await gateway.post('/v1/pairing-codes', wanted)).code
+}"""
+
 # A function that paints one colour, and a name on it.
 PLAIN = """(context, width, height) => {
   context.fillStyle = '%s'
@@ -77,6 +84,21 @@ class OperatorStage(Guests):
 
     def sign_out(self):
         """The gateways go with the test."""
+
+    @staticmethod
+    def code_of(page, **wanted):
+        """A code that the operator in front of this page makes."""
+        return page.evaluate(MAKE_CODE, wanted)
+
+    @staticmethod
+    def have_past(page):
+        """An hour of a busy gateway, for its charts."""
+        counts = [index * index for index in range(361)]
+        past = {"seconds": 10, "times": [f"2026-01-01T12:00:{index % 60:02}.000Z" for index in range(361)], "series": {
+            name: counts for name in (
+                "messagesReceived", "messagesSent", "bytesReceived", "bytesSent", "requests", "requestMicroseconds",
+                "processorMilliseconds", "memoryBytes", "members", "links", "webSockets")}}
+        page.route("**/v1/gateway/history", lambda route: route.fulfill(json=past))
 
     def operator(self, size=None, dark=False, view="Gateway"):
         page = self.page(self.gateway, size or DESKTOP, dark)

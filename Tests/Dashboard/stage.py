@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import socket
 import subprocess
 import unittest
 
@@ -37,6 +38,17 @@ def translations(language):
         return {}
     texts = catalogue(language)
     return {text: texts[key] for key, text in catalogue("en").items() if isinstance(text, str)}
+
+
+def own_address():
+    """The address at which others reach this machine; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        address = probe.getsockname()[0]
+        return None if address.startswith("127.") else address
 
 
 class Stage(unittest.TestCase):
@@ -87,13 +99,14 @@ class Stage(unittest.TestCase):
 
     # Pages
 
-    def page(self, gateway, size=None, dark=False, *, language="en-US", right_to_left=False):
+    def page(self, gateway, size=None, dark=False, *, language="en-US", right_to_left=False, script=None):
+        """`script` runs first in each page that is opened in it."""
         context = self.browser.new_context(
             viewport=size or DESKTOP, color_scheme="dark" if dark else "light", accept_downloads=True,
             reduced_motion="reduce", locale=language)
         self.contexts.append(context)
-        if right_to_left:
-            context.add_init_script(RIGHT_TO_LEFT)
+        for early in [RIGHT_TO_LEFT] * right_to_left + [script] * (script is not None):
+            context.add_init_script(early)
         page = context.new_page()
         page.words = translations(language.split("-")[0])
         page.set_default_timeout(PATIENCE_MILLISECONDS)

@@ -1,6 +1,7 @@
 """The gateway's page: its health, codes with a QR, devices, the network check, charts; and the console."""
 
 import json
+import re
 
 from guests import OperatorStage
 from stage import PHONE, expect
@@ -10,7 +11,13 @@ class GatewayPage(OperatorStage):
     gateway_names = ["Office"]
 
     def test_operator_sees_health_codes_with_qr_devices_and_the_audit_log(self):
-        page = self.operator()
+        page = self.page(self.gateway)
+        page.route("**/v1/clients/*/queues", self.with_queue)
+        self.come_in(page, self.gateway.code, "Olga")
+        # A code for several devices, whose access ends with it.
+        code = self.code_of(page, uses=2, seconds=3600, label="Exhibition")
+        self.gateway.ask("POST", "/v1/pairings", {"code": code, "name": "Screen"})
+        self.turn(page, "Gateway")
         expect(page.locator(".health")).to_contain_text("Everything works")
         page.get_by_label("Label").fill("Projector")
         page.get_by_role("button", name="Make a code").click()
@@ -20,10 +27,25 @@ class GatewayPage(OperatorStage):
         expect(page.locator(".rows li").filter(has_text="Projector")).to_contain_text("Member")
         own = page.locator(".rows li").filter(has_text="Olga (this browser)")
         expect(own).to_contain_text("last seen")
+        expect(own).to_contain_text("58.5 kB waiting to be read")
+        expect(own).not_to_contain_text("access ends")
+        screen = page.get_by_role("region", name="Connected devices").get_by_role("listitem").filter(has_text="Screen")
+        expect(screen).to_contain_text(re.compile(r"access ends \w+ \d+, \d{4}"))
+        expect(page.locator(".rows li").filter(has_text="Exhibition")).to_contain_text("valid for another 60 min")
         expect(page.get_by_role("region", name="Audit log")).to_contain_text("Connected")
         page.get_by_text("Vicinity is free software").click()
         expect(page.locator(".licences div").filter(has_text="libqrencode")).to_contain_text("LGPL-2.1-or-later")
         self.picture(page, "gateway-page")
+        page.unroute_all(behavior="wait")
+
+    @staticmethod
+    def with_queue(route):
+        """Some bytes wait in each WebSocket, as where a device is slow."""
+        answer = route.fetch()
+        queues = answer.json()
+        for socket in queues.get("sockets", []):
+            socket["queuedBytes"] = 58_500
+        route.fulfill(response=answer, json=queues)
 
     def test_network_check_tells_findings_and_cures(self):
         page = self.operator(PHONE, dark=True)
@@ -35,12 +57,7 @@ class GatewayPage(OperatorStage):
 
     def test_charts_show_the_past_that_the_gateway_has_kept(self):
         page = self.page(self.gateway)
-        counts = [index * index for index in range(361)]
-        past = {"seconds": 10, "times": [f"2026-01-01T12:00:{index % 60:02}.000Z" for index in range(361)], "series": {
-            name: counts for name in (
-                "messagesReceived", "messagesSent", "bytesReceived", "bytesSent", "requests", "requestMicroseconds",
-                "processorMilliseconds", "memoryBytes", "members", "links", "webSockets")}}
-        page.route("**/v1/gateway/history", lambda route: route.fulfill(json=past))
+        self.have_past(page)
         self.come_in(page, self.gateway.code, "Olga")
         self.turn(page, "Gateway")
         chart = page.locator(".charts .card").filter(has_text="Messages")
@@ -55,7 +72,7 @@ class GatewayPage(OperatorStage):
         self.turn(page, "Console")
         expect(page.locator(".lines")).to_contain_text("peers Olga")
         page.get_by_role("button", name="Pause").click()
-        token = self.gateway.ask("POST", "/v1/pairings", {"code": self.member_code(page), "name": "program"})["token"]
+        token = self.gateway.ask("POST", "/v1/pairings", {"code": self.code_of(page), "name": "program"})["token"]
         self.gateway.token = token
         self.gateway.ask("POST", "/v1/peers", {"displayName": "Zora"})
         expect(page.get_by_role("status").filter(has_text="Paused")).to_contain_text("new event")
@@ -71,11 +88,9 @@ class GatewayPage(OperatorStage):
             lines = [json.loads(line) for line in file]
         self.assertEqual(["paired", "paired"], [line["event"] for line in lines])
         self.assertEqual("clients program", lines[-1]["subject"])
-
-    @staticmethod
-    def member_code(page):
-        return page.evaluate("""async () => {
-          const { Vicinity } = await import('/vicinity.js')
-          const gateway = new Vicinity(location.origin, { csrf: JSON.parse(localStorage.vicinity).csrf })
-          return (await gateway.post('/v1/pairing-codes', {})).code
-        }""")
+        # The same lines are what is copied.
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_role("button", name="Copy").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        self.assertEqual(lines, [json.loads(line) for line in copied.splitlines()])

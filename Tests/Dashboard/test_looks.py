@@ -1,9 +1,8 @@
 """How it looks: nothing out of the window, nothing too pale, nothing without a name; pictures to look at."""
 
 import re
-import socket
 
-from stage import DESKTOP, PHONE, Stage, expect
+from stage import DESKTOP, PHONE, Stage, expect, own_address
 
 # The contrast of each text with what lies behind it, as WCAG counts it.
 CONTRAST = """() => {
@@ -117,14 +116,3 @@ class Looks(Stage):
         cookies = context.cookies()
         self.assertEqual([True], [cookie["secure"] for cookie in cookies])
         self.assertTrue(cookies[0]["name"].startswith("__Host-"))
-
-
-def own_address():
-    """The address at which others reach this machine; nothing is sent."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            return None
-        address = probe.getsockname()[0]
-        return None if address.startswith("127.") else address

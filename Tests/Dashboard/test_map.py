@@ -1,5 +1,6 @@
 """The map: computers, their people, the traffic between them, and the members of a session."""
 
+import functools
 import json
 import re
 import unittest
@@ -101,8 +102,36 @@ class Map(Stage):
             "(before) => Number(document.querySelector('.ways-between [data-state=connected]').getAttribute('stroke-width')) > before + 1",
             arg=before)
         self.picture(ada, "map-busy")
+        self.look_at_media(ada, way)
         ada.get_by_role("button", name="Ben and Eve").click()
         expect(ada.locator(".person[data-lit]")).to_have_count(0)
+
+    def look_at_media(self, page, way):
+        """Each medium has its colour, on the map as in its legend."""
+        expect(way).to_have_attribute("data-medium", "lan")
+        colours = {"lan": way.evaluate("(e) => getComputedStyle(e).stroke")}
+        for medium in ("wifi", "bluetooth", "relay", "federation", "local"):
+            page.unroute("**/v1/links")
+            page.route("**/v1/links", functools.partial(self.by, medium))
+            # The map asks at once when it is opened.
+            self.turn(page, "Console")
+            self.turn(page, "Map")
+            expect(way).to_have_attribute("data-medium", medium)
+            colours[medium] = way.evaluate("(e) => getComputedStyle(e).stroke")
+            key = page.locator(f".legend [data-medium={medium}]")
+            self.assertEqual(colours[medium], key.evaluate("(e) => getComputedStyle(e).borderTopColor"))
+            if medium == "bluetooth":
+                self.picture(page, "map-bluetooth")
+        self.assertEqual(len(colours), len(set(colours.values())), colours)
+        page.unroute_all(behavior="wait")
+
+    @staticmethod
+    def by(medium, route):
+        answer = route.fetch()
+        links = answer.json()
+        for link in links["items"]:
+            link["medium"] = medium
+        route.fulfill(response=answer, json=links)
 
     def test_phone_reaches_the_map_from_who_is_nearby(self):
         ada = self.enter(self.gateways[0], "Ada", size=PHONE, dark=True)

@@ -1,11 +1,14 @@
 """Two browsers on two gateways: they find each other, invite, talk, and say no."""
 
 import json
+import re
 import subprocess
+import time
 
 from gateway import PROGRAM
 from stage import PHONE, Stage, expect
 
+NEWCOMER_SECONDS_MAX = 60
 EVIL = '<img src=x onerror="window.ran = 1"><script>window.ran = 1</script>'
 
 
@@ -16,6 +19,7 @@ class Meeting(Stage):
         self.invite(ada, "Ben", "Rehearsal at five?")
         expect(ben.locator(".ring")).to_contain_text("Ada invites you to chat")
         expect(ben.locator(".ring .quote")).to_have_text("Rehearsal at five?")
+        expect(ben.locator(".ring .row .hint")).to_have_text(re.compile(r"^[12]?\d sec$"))
         expect(self.neighbour(ada, "Ben")).to_contain_text("Invitation sent")
         self.picture(ben, "invited-phone-dark")
         self.answer(ben, "Accept")
@@ -28,6 +32,9 @@ class Meeting(Stage):
         self.say(ben, "Hello Ada, and greetings to all who stand around you")
         expect(self.message(ada, "greetings to all")).to_be_visible()
         self.assertEqual("two\nlines", self.message(ben, "two").inner_text())
+        # A mark says that a message has been delivered, and the sender alone sees it.
+        expect(ada.locator(".message").filter(has_text="Hello Ben").get_by_role("img", name="Delivered")).to_be_visible()
+        expect(ben.locator(".message").filter(has_text="Hello Ben").get_by_role("img")).to_have_count(0)
         self.picture(ada, "talk")
         self.picture(ben, "talk-phone-dark")
 
@@ -38,6 +45,14 @@ class Meeting(Stage):
         expect(self.message(ben, "Still there?")).to_have_count(1)
         expect(ben.locator(".message .text")).to_have_text(
             ["Hello Ben", "two\nlines", "Hello Ada, and greetings to all who stand around you", "Still there?"])
+
+        # Addresses in a message are links, which open elsewhere without a referrer or an opener; other schemes are text.
+        self.say(ada, "See http://example.org/a?b=c. Or (https://example.org/d), javascript:alert(1) and data:text/html,x")
+        links = self.message(ben, "See http").locator("a")
+        expect(links).to_have_text(["http://example.org/a?b=c", "https://example.org/d"])
+        for link in links.all():
+            self.assertEqual([link.inner_text(), "_blank", "noopener noreferrer"],
+                             [link.get_attribute(name) for name in ("href", "target", "rel")])
 
         # A leaving member is reported to the others.
         ben.get_by_role("button", name="Members").click()
@@ -58,6 +73,33 @@ class Meeting(Stage):
         self.neighbour(ada, "Ben").get_by_role("button", name="Cancel invitation").click()
         expect(ben.locator(".ring")).to_have_count(0)
         expect(ada.locator(".roomhead")).to_contain_text("No one is connected")
+
+    def test_someone_new_chats_with_the_command_line_within_a_minute_by_what_the_page_says(self):
+        gateway = self.gateways[0]
+        code = gateway.new_code()
+        start = time.monotonic()
+        page = self.page(gateway)
+        # All that is done here is what can be read on the page: its labels, and the command that it names.
+        page.get_by_label("Pairing code").fill(code)
+        page.get_by_label("Your name").fill("Nora")
+        page.get_by_role("button", name="Join").click()
+        advice = page.get_by_text("No one is here yet.").inner_text()
+        command = re.search("run “vicinity ([^”]+)”", advice)[1].split()
+        command += ["--json", "--name", "Cleo", "--keys", "ephemeral", "--discovery", "static", "--at", f"127.0.0.1:{gateway.port}"]
+        with subprocess.Popen([PROGRAM, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as cleo:
+            expect(page.get_by_text("Cleo invites you to chat")).to_be_visible()
+            page.get_by_role("button", name="Accept").click()
+            page.get_by_placeholder("Message").fill("Hello, is it you?")
+            page.get_by_role("button", name="Send", exact=True).click()
+            heard = next(one for one in map(json.loads, cleo.stdout) if one["event"] == "message" and one["mode"] == "reliable")
+            self.assertEqual(("Nora", "Hello, is it you?"), (heard["name"], heard["text"]))
+            cleo.stdin.write("say It is me\n")
+            expect(page.get_by_text("It is me")).to_be_visible()
+            elapsed = time.monotonic() - start
+            cleo.stdin.close()
+            cleo.terminate()
+        print(f"someone new has chatted with the command line after {elapsed:.1f} s")
+        self.assertLess(elapsed, NEWCOMER_SECONDS_MAX)
 
     def test_p_hab_5_a_no_to_everybody_stands_and_rings_no_more(self):
         ada = self.enter(self.gateways[0], "Ada")
@@ -97,6 +139,10 @@ class Meeting(Stage):
             ben.wait_for_timeout(61_000)
             self.assertEqual(1, rings())
             expect(ben.locator(".ring")).to_have_count(0)
+            # It is not lost: it is among those that were missed.
+            missed = ben.get_by_role("region", name="Missed invitations").get_by_role("listitem")
+            expect(missed).to_have_text(re.compile(r"Ada.*Invited you at \d"))
+            self.picture(ben, "missed")
             ada.terminate()
             told = [json.loads(line) for line in ada.stdout]
         failed = [one for one in told if one["event"] == "notConnected"]
@@ -162,12 +208,26 @@ class Meeting(Stage):
         expect(self.message(ada, "And now?")).to_be_visible()
         expect(self.message(cleo, "For Ada only")).to_have_count(0)
         self.picture(ben, "three")
+        # A locked session takes nobody else in; whoever is in it stays.
+        ben.get_by_role("button", name="Members").click()
+        ben.get_by_label("Lock session").check()
+        expect(ben.locator(".roomhead")).to_contain_text("Locked")
+        self.picture(ben, "locked")
+        dora = self.enter(self.gateways[1], "Dora")
+        self.let_everybody_join(dora)
+        expect(dora.locator(".roomhead")).to_contain_text("2 people connected")
+        self.say(dora, "Hello from outside")
+        expect(self.message(cleo, "Hello from outside")).to_be_visible()
+        self.say(cleo, "Somebody came")
+        expect(self.message(ben, "Somebody came")).to_be_visible()
+        expect(self.message(ben, "Hello from outside")).to_have_count(0)
+        expect(ben.locator(".roomhead")).to_contain_text("2 people connected")
         # Others are still found when nobody meets by itself any more.
         ada.get_by_role("radio", name="Hidden").check()
         expect(self.neighbour(ben, "Ada")).to_have_count(0)
-        dora = self.enter(self.gateways[1], "Dora")
-        expect(self.neighbour(ada, "Dora")).to_be_visible()
-        expect(dora.locator(".roomhead")).to_contain_text("No one is connected")
+        emil = self.enter(self.gateways[1], "Emil")
+        expect(self.neighbour(ada, "Emil")).to_be_visible()
+        expect(emil.locator(".roomhead")).to_contain_text("No one is connected")
 
     def test_p_hab_2_names_words_and_notes_are_text_and_nothing_runs(self):
         ada = self.enter(self.gateways[0], EVIL[:60])

@@ -2,6 +2,7 @@
 
 import re
 
+from certificates import Certificate, advertise_with
 from stage import PHONE, Stage, expect
 
 # A request as a program of the page's own client makes it.
@@ -60,4 +61,22 @@ class Trust(Stage):
         card.get_by_role("button", name="Trust").click()
         expect(card).to_have_count(0)
         self.turn(ada, "Session")
+        expect(ada.locator(".roomhead")).to_contain_text("1 person connected")
+
+        # One who has certificates shows them, each with whom it is by, until when it is valid, and its fingerprint.
+        strings = Certificate("Strings", Certificate("Concert hall"), vouches=True)
+        leaf = Certificate("Bert Brown", strings)
+        self.addCleanup(advertise_with(self.gateways[1], "Bert", leaf))
+        self.invite(ada, "Bert")
+        card = ada.get_by_role("article", name="Let Bert in?")
+        expect(card).to_contain_text("No authority that this gateway trusts vouches for this certificate.")
+        expect(card.get_by_role("listitem").locator("strong")).to_have_text(["Bert Brown", "Strings"])
+        for shown, issuer in zip(card.get_by_role("listitem").all(), ("Strings", "Concert hall")):
+            expect(shown).to_contain_text(f"Issued by {issuer}")
+        expect(card.get_by_role("listitem").first).to_contain_text(re.compile(r"Valid until \w+ \d+, \d{4}"))
+        expect(card.locator("code")).to_have_text([leaf.fingerprint, strings.fingerprint])
+        expect(card.locator(".hint").last).to_have_text(re.compile(r"^\d+ sec$"))
+        self.picture(ada, "certificate-chain")
+        card.get_by_role("button", name="Reject").click()
+        expect(card).to_have_count(0)
         expect(ada.locator(".roomhead")).to_contain_text("1 person connected")

@@ -1,8 +1,11 @@
 """The photo wall: an operator opens it, a guest's phone scans its code and adds photos, with no account and no app."""
 
+import time
+
 from guests import OperatorStage, add_plain
 from stage import expect
 
+SCAN_SECONDS_MAX = 30
 LARGE = "(e) => e.decode().then(() => [e.naturalWidth, e.naturalHeight])"
 
 
@@ -23,6 +26,7 @@ class Wall(OperatorStage):
         expect(host.get_by_role("img", name="QR code")).to_be_visible()
         expect(host.locator(".large")).to_contain_text("No photos yet")
         self.picture(host, "wall-empty")
+        scanned = time.monotonic()
         gina = self.open_guest(self.gateway, host)
         self.picture(gina, "guest-joins-phone")
         self.join_as_guest(gina, "Gina")
@@ -32,12 +36,15 @@ class Wall(OperatorStage):
             add_plain(guest, name, colour, (3000, 2000))
             expect(guest.locator(".rows li").first).to_contain_text("On the wall")
             expect(large).to_have_attribute("alt", "Photo by Gina" if guest is guests[0] else "Photo by Gustav")
+            if name == "lake":
+                self.assertLess(time.monotonic() - scanned, SCAN_SECONDS_MAX)
         # It was made smaller on the phone, which leaves out all but the picture.
         self.assertEqual([2560, 1707], large.evaluate(LARGE))
         expect(host.locator(".thumbs li")).to_have_count(3)
         expect(host.locator(".wallbar")).to_contain_text("3 photos · 2 guests")
         self.picture(host, "wall")
         self.picture(guests[0], "guest-phone")
+        self.look_at_full_screen(host)
         host.locator(".thumbs button").nth(1).click()
         expect(large).to_have_attribute("alt", "Photo by Gustav")
         # A guest comes back as who it was; the host's page, too.
@@ -56,6 +63,23 @@ class Wall(OperatorStage):
         expect(guests[1].get_by_role("status")).to_contain_text("Connecting")
         self.turn(host, "Gateway")
         expect(host.get_by_text("No unused codes")).to_be_visible()
+
+    def look_at_full_screen(self, host):
+        """A projector shows the newest photo and the code, and nothing of the page around them."""
+        full = host.get_by_role("button", name="Full screen")
+        full.click()
+        host.wait_for_function("() => document.fullscreenElement?.matches('.wall')")
+        width = host.viewport_size["width"]
+        self.assertEqual(width, host.locator(".wall").evaluate("(e) => e.getBoundingClientRect().width"))
+        self.assertGreater(host.locator(".large img").bounding_box()["width"], width / 2)
+        for shown in (host.get_by_role("img", name="QR code"), host.get_by_text("Scan to add photos"), full):
+            box = shown.bounding_box()
+            self.assertTrue(0 <= box["x"] and box["y"] + box["height"] <= host.viewport_size["height"], box)
+        covered = "() => !document.elementFromPoint(20, 20).closest('.head')"
+        self.assertTrue(host.evaluate(covered))
+        self.picture(host, "wall-full")
+        full.click()
+        host.wait_for_function("() => !document.fullscreenElement")
 
     def test_what_is_no_picture_is_not_on_the_wall(self):
         self.host.get_by_role("button", name="Open a photo wall").click()
