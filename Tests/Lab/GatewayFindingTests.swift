@@ -156,7 +156,7 @@ extension LabTests {
       try await Rig.lend(2) { rig in
         let type = "gate-alone"
         let alone = try await rig.hosts[0].gate("--discovery", "none").peer("Alone")
-        let records = try rig.hosts[1].start("avahi-browse", "--parsable", "--resolve", "--all")
+        let records = try rig.hosts[1].browse(type)
         let browser = try await rig.hosts[1].visit("browse", type, "--keys", "ephemeral", name: "Looking")
         try await alone.advertise(type)
         let found = try await alone.browse(type)
