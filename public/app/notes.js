@@ -64,5 +64,5 @@ export function notes(home) {
   update()
   // Notices that come and go lie above the page, so that nothing moves.
   const passing = h('div', { class: 'passing' }, away, problem)
-  return { element: h('div', { class: 'notes' }, unprotected(home.about), viewing, passing), update }
+  return { element: h('aside', { class: 'notes' }, unprotected(home.about), viewing, passing), update }
 }

@@ -107,6 +107,7 @@ export function sessionHead(home) {
     if (!room) {
       say(heading, t(home.canAct ? 'session.title' : 'session.none'))
       say(count, '')
+      show(foldFiles, false)
       opened = null
     }
     for (const [name, button, element] of [['members', fold, panel], ['files', foldFiles, files.element]]) {

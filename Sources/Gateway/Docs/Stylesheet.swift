@@ -24,7 +24,8 @@ enum Stylesheet {
     a { color: var(--link); }
     a:focus-visible, summary:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
     code, pre { font-family: ui-monospace, monospace; font-size: .9em; }
-    pre { overflow-x: auto; padding: .75rem; background: var(--shade); border-radius: .4rem; margin: .5rem 0; }
+    pre { white-space: pre-wrap; padding: .75rem; background: var(--shade); border-radius: .4rem; margin: .5rem 0; }
+    pre, td code { overflow-wrap: anywhere; }
     nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; list-style: none; }
     .quiet { color: var(--quiet); }
     .status { font-variant-numeric: tabular-nums; font-weight: 600; }
