@@ -151,10 +151,17 @@ extension Engine {
     if link === loopback { loopback = nil }
     if !link.isClosing {
       link.isClosing = true
+      leaveDial(after: link)
       detach(link, .lost)
       if openLink(to: link.host) == nil { probeAtOnce(link.host) }
     }
     forgetIfUnknown(link.host)
+  }
+
+  /// Leaves it to the lower host to dial first, as both have noticed the loss at the same moment.
+  private func leaveDial(after link: Link) {
+    let (host, pause) = (link.host, link.profile.redialPause)
+    if pause > .zero, hostID > host.id { host.dialsAgain = max(host.dialsAgain ?? now, now + pause) }
   }
 
   private func detach(_ link: Link, _ reason: Reason) {
@@ -172,9 +179,6 @@ extension Engine {
       }
       if bond.link == nil { lostWay(host.id) }
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
-    }
-    if reason == .lost, link.profile.redialPause > .zero, hostID > host.id {
-      host.dialsAgain = max(host.dialsAgain ?? now, now + link.profile.redialPause)
     }
     // Reconnection goes on if a peer waits here for a peer whose host waits for nobody.
     if reason != .conflict, reason != .idle || !host.asked.isEmpty { ensureLink(host) }

@@ -29,7 +29,7 @@ public struct MediumProfile: Hashable, Sendable {
   public var isProbed: Bool
   /// The bytes of a stream in one piece: a message waits for the rest of one.
   public var chunkBytesMax: Int
-  /// How long the higher of two hosts leaves it to the lower one to dial after a link was lost.
+  /// How long the higher of two hosts leaves it to the lower one to dial after a link was lost with notice.
   public var redialPause: Duration = .zero
   /// Whether its links go over circuits through relays, and not to the host itself.
   public var isRelayed = false
