@@ -223,12 +223,13 @@ final class SharedItems {
   /// The items of a list after an ordinal, in order.
   func items(after ordinal: UInt64, in list: Int) -> some BidirectionalCollection<Item> {
     // A list that has just begun has none of all these.
-    var (low, high) = (lists[list]?.count == 0 ? places.count : 0, places.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if places[middle].ordinal > ordinal { high = middle } else { low = middle + 1 }
+    var (low, end) = (lists[list]?.count == 0 ? places.count : 0, places.count)
+    while low < end {
+      let middle = (low + end) / 2
+      if places[middle].ordinal > ordinal { end = middle } else { low = middle + 1 }
     }
-    return places[low...].lazy.compactMap { $0.item(in: list) }
+    // By index, as a copy of a place would retain all that it has. Nobody changes the places meanwhile.
+    return (low..<places.count).lazy.compactMap { self.places[$0].item(in: list) }
   }
 
   // MARK: Changes
