@@ -113,9 +113,9 @@ export function nearby(home, open, scroller, gather) {
 function missedList(home) {
   const rows = h('ul', { class: 'people' })
   const draw = list(rows, ({ displayName, createdAt }) => ({
-    element: h('li', { class: 'row' }, avatar(displayName ?? '').element,
+    element: h('li', {}, h('div', { class: 'row' }, avatar(displayName ?? '').element,
       h('div', { class: 'grow stack' }, h('strong', { class: 'cut' }, displayName ?? t('somebody')),
-        h('span', { class: 'hint' }, t('invitations.missedAt', { time: time(createdAt) })))),
+        h('span', { class: 'hint' }, t('invitations.missedAt', { time: time(createdAt) }))))),
   }))
   const element = h('section', { class: 'missed', 'aria-label': t('invitations.missed') },
     h('h3', {}, t('invitations.missed')), rows)
