@@ -325,7 +325,7 @@ class ThreeHosts(Guests):
         ada, ben = self.person(0, "Ada"), self.person(1, "Ben", size=PHONE, dark=True)
         cleo = self.open_example("todo", ada, ben)
         for text, page in (("Buy milk", ada), ("Water the plants", ben)):
-            page.get_by_label("What is to be done").fill(text)
+            page.get_by_label("New task").fill(text)
             page.keyboard.press("Enter")
         cleo.hear("message", text=re.compile("Water the plants"))
         thing = {"id": "1-2-3-4", "text": "Feed the cat", "isDone": False, "isGone": False, "version": 1}
@@ -345,7 +345,7 @@ class ThreeHosts(Guests):
         cleo.close()
 
         cleo = self.open_example("sensors", ada, ben)
-        ada.get_by_role("button", name="Send what this device feels").click()
+        ada.get_by_role("button", name="Send this device’s motion").click()
         for step in range(15):
             ada.mouse.move(200 + step * 40, 300 + step % 5 * 60)
             ada.wait_for_timeout(50)
