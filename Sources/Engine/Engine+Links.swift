@@ -43,7 +43,10 @@ extension Engine {
 
   public func linkClosed(_ id: LinkID, at now: Instant) {
     beginMutation(now)
-    if let link = links[id] { dropped(link) }
+    if let link = links[id] {
+      leaveDial(after: link)
+      dropped(link)
+    }
     finishMutation()
   }
 
@@ -151,7 +154,6 @@ extension Engine {
     if link === loopback { loopback = nil }
     if !link.isClosing {
       link.isClosing = true
-      leaveDial(after: link)
       detach(link, .lost)
       if openLink(to: link.host) == nil { probeAtOnce(link.host) }
     }
@@ -161,7 +163,7 @@ extension Engine {
   /// Leaves it to the lower host to dial first, as both have noticed the loss at the same moment.
   private func leaveDial(after link: Link) {
     let (host, pause) = (link.host, link.profile.redialPause)
-    if pause > .zero, hostID > host.id { host.dialsAgain = max(host.dialsAgain ?? now, now + pause) }
+    if pause > .zero, hostID > host.id, !link.isClosing { host.dialsAgain = max(host.dialsAgain ?? now, now + pause) }
   }
 
   private func detach(_ link: Link, _ reason: Reason) {
