@@ -17,11 +17,16 @@ extension Engine {
     return best
   }
 
-  /// The best medium's addresses first; within a medium the order stays.
-  func byRank(_ addresses: [Address]) -> [Address] {
+  /// The best medium's addresses first, but those of a medium that was lost behind the others, which may answer where it
+  /// does not; relays come last, and within a medium the order stays.
+  func inOrder(_ addresses: [Address], of host: RemoteHost) -> [Address] {
     guard settings.media.count > 1 else { return addresses }
-    let ranks = addresses.map { medium(of: $0).map { profile(of: $0).rank } ?? .max }
-    return addresses.indices.sorted { (ranks[$0], $0) < (ranks[$1], $1) }.map { addresses[$0] }
+    let places = addresses.indices.map { index in
+      guard let medium = medium(of: addresses[index]) else { return (1, Int.max, Int.max, index) }
+      let (profile, loss) = (profile(of: medium), host.lostMedia.firstIndex(of: medium) ?? -1)
+      return (profile.isRelayed ? 1 : 0, loss, profile.rank, index)
+    }
+    return places.sorted(by: <).map { addresses[$0.3] }
   }
 
   /// Before any link was open, it is not known which medium brings the next.
@@ -73,13 +78,8 @@ extension Engine {
     emit(.dial(dial, host: host.id, addresses: addresses))
   }
 
-  /// The addresses by these media, the best first; but a medium that was lost comes after the others, which may answer
-  /// where it does not.
   private func addresses(of host: RemoteHost, by media: [MediumID]) -> [Address] {
-    let wanted = byRank(addresses(of: host).filter { medium(of: $0).map(media.contains) ?? false })
-    func hasLost(_ address: Address) -> Bool { medium(of: address).map(host.lostMedia.contains) ?? false }
-    return wanted.filter { !hasLost($0) }
-      + host.lostMedia.flatMap { lost in wanted.filter { medium(of: $0) == lost } }
+    inOrder(addresses(of: host).filter { medium(of: $0).map(media.contains) ?? false }, of: host)
   }
 
   /// Whether a medium is being dialled beside the link in use that was not lost.

@@ -23,7 +23,7 @@ extension Engine {
       timers.set(.host(host.id), again)
       return
     }
-    let addresses = byRank(addresses(of: host))
+    let addresses = inOrder(addresses(of: host), of: host)
     if let dial = host.dial {
       host.dial?.isBeside = false
       return addAddresses(dial.id, of: host, to: addresses.filter { !dial.addresses.contains($0) })
