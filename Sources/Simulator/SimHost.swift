@@ -76,7 +76,7 @@ final class SimHost {
 
   // Media.
   /// When each dial without an answer yet will have failed.
-  var dialFailures: [DialID: Int64] = [:]
+  var dialFailures: [DialID: (target: HostID?, time: Int64)] = [:]
   var published: [Record] = []
   var looksFor: [ServiceType] = []
   /// Others' records as reported to the engine: one list for each host.

@@ -135,19 +135,24 @@ extension World {
   func dial(_ host: SimHost, _ dial: DialID, _ target: HostID, _ addresses: [Address]) {
     guard let failure = race(host, dial, addresses) else { return }
     let relays = addresses.compactMap(relay)
-    guard !relays.isEmpty else { return fail(dial, of: host, at: now + failure) }
+    guard !relays.isEmpty else { return fail(dial, to: target, of: host, at: now + failure) }
     // Direct media have a second before the relays are tried.
     self.dial(dial, to: target, through: relays, by: host, after: relays.count < addresses.count ? 1_000_000_000 : 0)
   }
 
   /// Adds addresses to a race; one with an answer is decided.
   func dialAlso(_ host: SimHost, _ dial: DialID, _ addresses: [Address]) {
-    guard let failure = host.dialFailures.removeValue(forKey: dial) else { return }
-    if let later = race(host, dial, addresses) { fail(dial, of: host, at: max(failure, now + later)) }
+    guard let (target, failure) = host.dialFailures.removeValue(forKey: dial) else { return }
+    guard let later = race(host, dial, addresses) else { return }
+    let relays = addresses.compactMap(relay)
+    if !relays.isEmpty, let target {
+      return self.dial(dial, to: target, through: relays, by: host, after: 1_000_000_000)
+    }
+    fail(dial, to: target, of: host, at: max(failure, now + later))
   }
 
-  private func fail(_ dial: DialID, of host: SimHost, at time: Int64) {
-    host.dialFailures[dial] = time
+  private func fail(_ dial: DialID, to target: HostID? = nil, of host: SimHost, at time: Int64) {
+    host.dialFailures[dial] = (target, time)
     events.push(.dialFailed(host: host.index, run: host.run, dial), at: time)
   }
 

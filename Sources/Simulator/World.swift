@@ -142,7 +142,7 @@ final class World {
     case .opened(let link, let side, let dial): open(links[link], side, dial)
     case .dialFailed(let host, let run, let dial):
       with(host, run) { host, engine in
-        guard host.dialFailures[dial] == now else { return }
+        guard host.dialFailures[dial]?.time == now else { return }
         host.dialFailures[dial] = nil
         transcript.add(now, host.index) { "dial failed" }
         engine.dialFailed(dial, at: host.local(now))
