@@ -11,7 +11,7 @@ const entriesMax = 50
 export function audit(home) {
   const entries = rows((entry) => [
     worded('audit', entry.deed),
-    joined(subject(home, entry.about), entry.role, entry.by && worded('actor', entry.by), dateAndTime(entry.at)),
+    joined(subject(home, entry.about), entry.settings?.join(', '), entry.role, entry.by && worded('actor', entry.by), dateAndTime(entry.at)),
   ])
   const none = h('p', { class: 'empty' }, t('audit.none'))
   return {

@@ -49,6 +49,7 @@ export function shell(home, speak) {
     alerts: alerts(home, (view) => { location.hash = view }), undo: undoBar(home),
   }
   people.append(parts.nearby.element, parts.you.element)
+  const name = h('h1')
   const state = h('span', { class: 'state', role: 'status' }, h('i', { class: 'dot' }), h('span'))
   const links = h('nav', { class: 'ways', 'aria-label': t('views.title') })
   const drawLinks = list(links, link, (name) => name)
@@ -59,7 +60,7 @@ export function shell(home, speak) {
   const element = h('div', { class: 'shell' },
     h('header', { class: 'head' },
       h('img', { src: 'icon.svg', alt: '', width: 30, height: 30 }),
-      h('h1', {}, home.about.name),
+      name,
       state),
     links,
     parts.top.element,
@@ -75,6 +76,7 @@ export function shell(home, speak) {
     for (const [name, page] of Object.entries(pages)) {
       show(page, name === home.view || home.view === 'nearby' && name === 'sessions')
     }
+    say(name, home.about.name)
     set(state, 'data-state', home.gateway.state)
     say(state.lastChild, t(`state.${home.gateway.state}`))
     for (const part of Object.values(parts)) part.update()

@@ -179,7 +179,7 @@ extension Core {
   /// The gateway, and the time, of an export.
   fileprivate var origin: JSON {
     [
-      "at": .text(Timestamp.now.description), "gateway": .text(options.name), "host": .text(host.id.text),
+      "at": .text(Timestamp.now.description), "gateway": .text(name), "host": .text(host.id.text),
       "version": .text(Gateway.version),
     ]
   }

@@ -15,6 +15,8 @@ extension Core {
     case accepted, declined
     /// A change of the gateway's trust.
     case trusted, distrusted
+    /// A change of the gateway's settings.
+    case changed
 
     /// Whether an entry is removed with its client, as its things are.
     var endsWithClient: Bool { self == .accepted || self == .declined }

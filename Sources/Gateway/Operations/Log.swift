@@ -12,7 +12,7 @@ final class Log {
   private static let window: Duration = .seconds(10)
   static let waitingMax = 1_024
 
-  private let level: LogRecord.Level
+  var level: LogRecord.Level
   private let reactor: Reactor
   private let output: AsyncStream<LogRecord>.Continuation
   /// Counts of this window.

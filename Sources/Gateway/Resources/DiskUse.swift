@@ -107,7 +107,7 @@ extension Core {
   }
 
   private func checkQuota(for bytes: UInt64, of owner: Owner) throws(Problem) {
-    let bytesMax = options.limits.resourceBytesPerClient
+    let bytesMax = currentLimits.resourceBytesPerClient
     let taken = diskUse[owner]
     guard taken <= bytesMax, bytes <= UInt64(bytesMax) - taken else {
       throw .noSpace(
@@ -118,7 +118,7 @@ extension Core {
 
   /// Reserves quota for the history of another session while that is open; throws if it is exceeded.
   func reserveQuota(_ retention: SessionParameters.Retention, for owner: Owner) throws(Problem) {
-    let (bytes, bytesMax) = (retention.onDisk, options.limits.historyBytesPerClient)
+    let (bytes, bytesMax) = (retention.onDisk, currentLimits.historyBytesPerClient)
     let reserved = historyUse[owner]
     guard bytes == 0 || reserved <= bytesMax && bytes <= UInt64(bytesMax) - reserved else {
       throw .noSpace(

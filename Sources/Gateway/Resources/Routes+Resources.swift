@@ -41,7 +41,7 @@ extension Routes {
       throw fields.wrong("contentType", "must be a type such as image/png", rule: "mediaType")
     }
     let (members, isOne) = try core.recipients(&fields, in: session)
-    let size = try fields.integer("size", in: 0...Int64(core.options.limits.resourceBytes))
+    let size = try fields.integer("size", in: 0...Int64(core.currentLimits.resourceBytes))
     let url = try fields.text("url")
     try fields.end()
     if url == nil { try core.checkRoom(for: UInt64(size ?? 0), of: session.owner) }
@@ -109,7 +109,7 @@ extension Routes {
     let content = model.content
     guard content.upload == nil else { throw Problem(.conflict, "its content is being uploaded already") }
     try core.requireDiskSpace(for: session.peer, "taken")
-    let bytesMax = content.size ?? UInt64(core.options.limits.resourceBytes)
+    let bytesMax = content.size ?? UInt64(core.currentLimits.resourceBytes)
     var (start, isLast) = (UInt64(0), true)
     if call.method == .patch {
       let text = call.headers["Upload-Offset"] ?? ""
@@ -271,7 +271,7 @@ extension Core {
       return (members, false)
     }
     if to.list == nil { return (try [member(fields.needText("to"), in: session)], true) }
-    let names = try fields.texts("to", max: options.limits.resourcesPerSession) ?? []
+    let names = try fields.texts("to", max: currentLimits.resourcesPerSession) ?? []
     if names.isEmpty {
       throw fields.wrong("to", "names nobody: name connected members, or leave it out for all", rule: "required")
     }

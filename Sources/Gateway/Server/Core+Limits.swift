@@ -8,7 +8,7 @@ extension Core {
   /// Limits that the operator may set, and fixed ones.
   var limits: JSON {
     .object(
-      GatewayLimits.all.map { .init($0.name, .number(options.limits[$0])) }
+      GatewayLimits.all.map { .init($0.name, .number(currentLimits[$0])) }
         + fixedLimits.map { .init($0, .number($1)) })
   }
 

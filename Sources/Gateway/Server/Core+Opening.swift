@@ -56,9 +56,10 @@ extension Core {
 
   /// Restores clients of earlier runs, and their peers.
   private func restore() async throws {
-    let (stored, carried, auditEntries) = try await store.perform {
-      (try $0.clients(), try $0.peers(), try $0.auditEntries())
+    let (stored, carried, auditEntries, settings) = try await store.perform {
+      (try $0.clients(), try $0.peers(), try $0.auditEntries(), try $0.settings())
     }
+    restoreSettings(settings)
     clients.restore(stored)
     restoreAudit(auditEntries)
     for client in clients.clients.values.sorted(by: { $0.createdAt < $1.createdAt }) { show(client) }

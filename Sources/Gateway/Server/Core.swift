@@ -14,6 +14,10 @@ final class Core {
   let host: Host
   let reactor: Reactor
   let options: GatewayOptions
+  /// The settings that were changed while it ran.
+  var settings = GatewaySettings()
+  /// The limits of the options with those that were changed.
+  var currentLimits: GatewayLimits
   let clients: Clients
   let access: Access
   let router: Router
@@ -139,6 +143,7 @@ final class Core {
     self.log = log
     self.host = host
     self.options = options
+    currentLimits = options.limits
     self.sessionStore = sessionStore
     self.gateway = gateway
     reactor = host.reactor

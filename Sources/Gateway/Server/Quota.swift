@@ -48,12 +48,12 @@ extension Core {
 
   private func limit(of quota: Quota) -> Int {
     switch quota {
-    case .peers: options.limits.peersPerClient
-    case .advertisers: options.limits.advertisersPerPeer
-    case .browsers: options.limits.browsersPerPeer
-    case .sessions: options.limits.sessionsPerPeer
-    case .streams: options.limits.streamsPerSession
-    case .resources: options.limits.resourcesPerSession
+    case .peers: currentLimits.peersPerClient
+    case .advertisers: currentLimits.advertisersPerPeer
+    case .browsers: currentLimits.browsersPerPeer
+    case .sessions: currentLimits.sessionsPerPeer
+    case .streams: currentLimits.streamsPerSession
+    case .resources: currentLimits.resourcesPerSession
     case .connections: Self.connectionsPerSessionMax
     }
   }

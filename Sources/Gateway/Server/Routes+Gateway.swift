@@ -6,6 +6,8 @@ extension Routes {
   static let gateway: [Route] = [
     Route(.get, "/v1/gateway", .anyone, .now { core, call in .json(core.about(to: call.client)) }),
     Route(
+      .patch, "/v1/gateway", .role(.admin), body: .json, .later { core, call in try await core.changeSettings(call) }),
+    Route(
       .get, "/v1/gateway/diagnostics", .role(.operator), .later { core, _ in .json(try await core.diagnose()) }),
     Route(
       .get, "/v1/links", .role(.viewer),
@@ -70,13 +72,16 @@ extension Core {
   /// A description of the gateway. Everybody may know its name and version; the rest is for paired clients.
   func about(to client: ClientView?) -> JSON {
     var members: [JSON.Member] = [
-      .init("name", .text(options.name)), .init("version", .text(Gateway.version)),
+      .init("name", .text(name)), .init("version", .text(Gateway.version)),
       .init("time", .text(Timestamp.now.description)),
     ]
     if let certificate {
       var https: [JSON.Member] = [.init("fingerprint", .text(certificate.fingerprint))]
       if let authority = certificate.authority { https.append(.init("authority", .text(authority.fingerprint))) }
       members.append(.init("https", .object(https)))
+    }
+    if let client, client.role == .admin {
+      members.append(.init("settings", ["logLevel": .text(log.level.rawValue), "changed": settings.json]))
     }
     if !access.base.text.isEmpty { members.append(.init("basePath", .text(access.base.text))) }
     guard let client else { return .object(members) }

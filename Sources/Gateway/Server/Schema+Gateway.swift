@@ -9,8 +9,8 @@ extension Schema {
 extension Schema.Layer {
   /// The tables of a gateway. Each family of tables is one file, with its migrations and its queries.
   static let gateway = Schema.Layer(
-    "gateway", [.clients, .sessions, .resources, .intents, .messagesInOrder, .scopes, .audit, .peerKeys], counted: 2..<9
-  )
+    "gateway", [.clients, .sessions, .resources, .intents, .messagesInOrder, .scopes, .audit, .peerKeys, .settings],
+    counted: 2..<9)
 }
 
 extension PendingWrite {

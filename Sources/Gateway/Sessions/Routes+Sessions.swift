@@ -92,7 +92,7 @@ extension Routes {
     if var history = try fields.object("history") {
       var retention = SessionParameters.Retention(kind: core.sessionStore.isDurable ? .durable : .memory)
       retention.kind = try history.word("keep", of: SessionParameters.Retention.Kind.self) ?? retention.kind
-      let most = retention.most(core.options.limits)
+      let most = retention.most(core.currentLimits)
       retention.limits.count = try history.integer("count", in: 1...most.count).map(Int.init) ?? retention.limits.count
       retention.limits.bytes =
         try history.integer("bytes", in: 1_024...most.bytes).map(Int.init) ?? retention.limits.bytes

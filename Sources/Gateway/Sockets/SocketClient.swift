@@ -227,8 +227,8 @@ final class SocketClient: SocketOwner {
       "scopes": view.scopes.json, "binary": .bool(isBinary),
       "limits": [
         "messageBytes": .number(Sockets.messageBytesMax),
-        "subscriptions": .number(core.options.limits.subscriptionsPerSocket),
-        "requests": .number(core.options.limits.requestsPerSocket),
+        "subscriptions": .number(core.currentLimits.subscriptionsPerSocket),
+        "requests": .number(core.currentLimits.requestsPerSocket),
       ],
     ]
   }
@@ -243,10 +243,10 @@ final class SocketClient: SocketOwner {
     }
     try subscribe.end()
     guard subscriptions[path] == nil else { throw Problem(.conflict, "this channel is subscribed already") }
-    guard subscriptions.count < core.options.limits.subscriptionsPerSocket else {
+    guard subscriptions.count < core.currentLimits.subscriptionsPerSocket else {
       throw Problem(
-        .tooMany, "a WebSocket follows \(core.options.limits.subscriptionsPerSocket) channels at most",
-        limit: core.options.limits.subscriptionsPerSocket)
+        .tooMany, "a WebSocket follows \(core.currentLimits.subscriptionsPerSocket) channels at most",
+        limit: core.currentLimits.subscriptionsPerSocket)
     }
     follow(try collection(path, view), since, id, view)
   }
@@ -299,10 +299,10 @@ final class SocketClient: SocketOwner {
     if bytes != nil, body != nil {
       throw request.wrong("body", "must be absent in a binary message: the bytes behind the frame are the body")
     }
-    guard requestsUnderWay < core.options.limits.requestsPerSocket else {
+    guard requestsUnderWay < core.currentLimits.requestsPerSocket else {
       throw Problem.rateLimited(
-        "\(core.options.limits.requestsPerSocket) requests are in progress on this WebSocket", after: 1,
-        limit: core.options.limits.requestsPerSocket)
+        "\(core.currentLimits.requestsPerSocket) requests are in progress on this WebSocket", after: 1,
+        limit: core.currentLimits.requestsPerSocket)
     }
     let (parsed, match, route) = try place(target, method)
     var fields = Headers()

@@ -34,7 +34,8 @@ extension Syntax {
     name: "pair", summary: "create a pairing code for the gateway that runs on this machine", arguments: [],
     options: [
       .init(
-        name: "role", value: .choice(["viewer", "member", "operator"]), summary: "the role that the code gives",
+        name: "role", value: .choice(["viewer", "member", "operator", "admin"]),
+        summary: "the role that the code gives",
         defaultValue: "operator"),
       .init(
         name: "scope", value: .text("PART"), summary: "a part of the gateway that the client may use (all)",
@@ -117,7 +118,8 @@ extension Syntax {
     .init(name: "no-dashboard", value: .none, summary: "serve the API only, without pages"),
     .init(name: "show-code", value: .none, summary: "print the pairing code even without a terminal"),
     .init(
-      name: "code-role", value: .choice(["viewer", "member", "operator"]), summary: "the role that this code gives",
+      name: "code-role", value: .choice(["viewer", "member", "operator", "admin"]),
+      summary: "the role that this code gives",
       defaultValue: "operator"),
     .init(name: "code-life", value: .duration, summary: "lifetime of pairing codes", defaultValue: "10m"),
     .init(name: "open", value: .none, summary: "open the dashboard in this user's browser, with a code of its own"),
