@@ -11,6 +11,8 @@ struct ConditionTests {
     "PATCH /v1/sessions/{session}/resources/{resource}/content",
     // Its state is wpa_supplicant's, and has no tag.
     "DELETE /v1/radios/{radio}/network",
+    // It names the settings that it changes, and leaves the others as they are.
+    "PATCH /v1/gateway",
   ]
 
   @Test("Every change and every removal of a thing is refused where If-Match means another state of it")

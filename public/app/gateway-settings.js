@@ -54,7 +54,7 @@ export function gatewaySettings(home) {
 
   return {
     element: section(t('settings.title'), h('p', { class: 'hint' }, t('settings.hint')), form),
-    /** What somebody types stays until the gateway has other values. */
+    /** Draws the values of the gateway; a text that is being typed stays until they change. */
     update() {
       const { about } = home
       const now = JSON.stringify([about.name, about.settings, about.limits])
