@@ -16,13 +16,13 @@ import Testing
     let serving = try JSON(parsing: try gateway.line("\"serving\""))
     #expect(serving["urls"]?.list?.first?.text?.hasPrefix("https://") == true)
     #expect(serving["fingerprint"]?.text?.count == 95)
-    for role in ["operator", "viewer"] {
+    for (role, scheme) in [("operator", "https://"), ("viewer", "http://")] {
       let pair = try Program.run("pair", "--folder", folder.path + "/gateway", "--role", role, "--json")
       let told = try JSON(parsing: pair.out)
       #expect(pair.code == 0 && told["event"] == "pairingCode" && told["role"] == .text(role), "\(pair)")
       let code = try #require(told["code"]?.text)
-      #expect(
-        told["url"]?.text == "\(serving["urls"]?.list?.first?.text ?? "")/#code=\(code)" && told["seconds"] == 600)
+      let url = serving["urls"]?.list?.compactMap(\.text).first { $0.hasPrefix(scheme) }
+      #expect(told["url"]?.text == "\(url ?? "")/#code=\(code)" && told["seconds"] == 600)
     }
     let socket = "\(folder.path)/gateway/pairing.socket"
     #expect(try Self.mode(of: socket) == 0o600)
