@@ -73,7 +73,10 @@ struct Help {
       let indent = left + 2
       let wrapped = text.wrapped(to: columns, indent: indent)
       if DisplayWidth.of(name) > left - 2 {
-        return ["  " + name, String(repeating: " ", count: indent) + wrapped[0]] + wrapped.dropFirst()
+        // Where it is wider than the window, its value has a line of its own.
+        let head = DisplayWidth.of(name) + 2 > columns ? name.wrapped(to: columns, indent: 6) : [name]
+        let text = [String(repeating: " ", count: indent) + wrapped[0]] + wrapped.dropFirst()
+        return ["  " + head[0]] + head.dropFirst() + text
       }
       return ["  " + name.padded(to: left) + wrapped[0]] + wrapped.dropFirst()
     }
