@@ -209,8 +209,10 @@ class Resumed(ClientStage):
     def test_upload_is_paused_resumed_and_cancelled(self):
         self.sent_part()
         self.page.evaluate("resource.pause()")
-        paused = len(self.pieces)
+        # A piece that was under way is seen by then.
         self.page.evaluate("gateway.get('/v1/gateway').then(() => {})")
+        paused = len(self.pieces)
+        self.page.evaluate("new Promise((done) => setTimeout(done, 500))")
         self.assertEqual(paused, len(self.pieces))
         self.page.evaluate("""
             window.fractions = []
