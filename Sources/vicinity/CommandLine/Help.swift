@@ -73,7 +73,7 @@ struct Help {
       let indent = left + 2
       let wrapped = text.wrapped(to: columns, indent: indent)
       if DisplayWidth.of(name) > left - 2 {
-        // Where it is wider than the window, its value has a line of its own.
+        // The value of an option that is wider than the window has a line of its own.
         let head = DisplayWidth.of(name) + 2 > columns ? name.wrapped(to: columns, indent: 6) : [name]
         let text = [String(repeating: " ", count: indent) + wrapped[0]] + wrapped.dropFirst()
         return ["  " + head[0]] + head.dropFirst() + text
