@@ -23,6 +23,7 @@ struct EveryResource {
   private mutating func fill() async throws {
     let (his, hers) = (bert.client, anna.client)
     let (identity, to) = (try TestCertificates(), JSON.text(anna.peer))
+    #expect(try await his.patch("/v1/gateway", ["limits": ["peersPerClient": 100]]).status == 200)
     names["code"] = try await his.make("/v1/pairing-codes", ["label": "Guests"]).id
     names["identity"] = try await his.make("/v1/identities", ["data": .text(identity.identity), "password": "secret"])
       .id
