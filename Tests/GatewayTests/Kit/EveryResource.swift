@@ -23,7 +23,8 @@ struct EveryResource {
   private mutating func fill() async throws {
     let (his, hers) = (bert.client, anna.client)
     let (identity, to) = (try TestCertificates(), JSON.text(anna.peer))
-    #expect(try await his.patch("/v1/gateway", ["limits": ["peersPerClient": 100]]).status == 200)
+    let settings: JSON = ["name": "Kitchen", "logLevel": "info", "limits": ["peersPerClient": 100]]
+    #expect(try await his.patch("/v1/gateway", settings).status == 200)
     names["code"] = try await his.make("/v1/pairing-codes", ["label": "Guests"]).id
     names["identity"] = try await his.make("/v1/identities", ["data": .text(identity.identity), "password": "secret"])
       .id
