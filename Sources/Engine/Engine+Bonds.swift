@@ -31,6 +31,10 @@ extension Engine {
       link.isRetired = false
       link.closesAt = nil
     }
+    // It was under way while both sides took a later link into use: its positions are old, and nobody waits for an answer.
+    let isLate = host.bond.map { hello.bond == $0.theirs && hello.ordinal < $0.openedOrdinal } ?? false
+    link.isPromotionVoid = hello.role == .promoted && isLate
+    if link.isPromotionVoid { return }
     if let known = host.incarnation, hello.incarnation < known {
       throw ProtocolViolation(.conflict, Self.newerHost)
     }
@@ -61,7 +65,7 @@ extension Engine {
       return  // The same: it was sent before our newest hello was read.
     }
     bond.ordinalLast = max(bond.ordinalLast, link.ordinal)
-    if link.isStandby { keepOnStandby(link, for: bond) } else { prefer(link, for: bond) }
+    if link.isStandby { keepOnStandby(link, for: bond) } else { prefer(link, for: bond, as: hello.role) }
   }
 
   private static let newerHost = "a newer host has this key"
@@ -102,10 +106,19 @@ extension Engine {
   }
 
   func handle(_ attach: Attach, from link: Link) throws(ProtocolViolation) {
+    if link.isPromotionVoid {
+      link.isPromotionVoid = false
+      return
+    }
     guard let bond = link.host.bond, bond.link === link || bond.next === link, attach.bond == bond.theirs,
       attach.expects == bond.nonce
     else { return }
-    guard !bond.isOpen || bond.next === link else { throw ProtocolViolation(.protocolViolation, "attach again") }
+    guard !bond.isOpen || bond.next === link else {
+      // The promotion of this side and that of the other have crossed, and the other side has answered after all.
+      guard link.mayBeAnsweredAgain else { throw ProtocolViolation(.protocolViolation, "attach again") }
+      link.mayBeAnsweredAgain = false
+      return
+    }
     let sendQueue = bond.sendQueue
     // A host that is still in the same run has lost nothing; its positions may be from before the latest records and
     // acknowledgements over the other link.
@@ -139,6 +152,7 @@ extension Engine {
   private func opened(_ bond: Bond, on link: Link) {
     bond.hasBeenOpen = true
     bond.openedTo = link.host.incarnation
+    bond.openedOrdinal = max(bond.openedOrdinal, link.ordinal)
     bond.suspendsAt = nil
     bond.suspensionMax = link.profile.suspensionMax
     if let medium = bond.medium, medium != link.medium {
@@ -237,8 +251,8 @@ extension Engine {
       if now >= end { return lose(bond, .lost) }
       if let due = bond.suspendsAt, !bond.isSuspended {
         guard due <= now else { return timers.set(.bond(bond.host.id), min(due, end)) }
-        // The promoted link is dead as well, as far as anybody can tell.
-        if promoteStandby(of: bond) { return }
+        // The link is dead as well, as far as anybody can tell.
+        if replaceLink(of: bond) { return }
         emitSuspended(bond, true)
       }
       timers.set(.bond(bond.host.id), end)

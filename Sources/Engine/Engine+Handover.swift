@@ -57,26 +57,40 @@ extension Engine {
     return isLower != isOtherLower ? isLower : link.exporter > other.exporter
   }
 
-  func prefer(_ link: Link, for bond: Bond) {
+  func prefer(_ link: Link, for bond: Bond, as role: Hello.Role?) {
     bond.linkOrdinal = max(bond.linkOrdinal, link.ordinal)
     guard let newest = bond.next ?? bond.link else { return attach(link, to: bond) }
     if newest === link { return attachAgain(link, to: bond) }
     guard precedes(link, newest) else {
-      guard link === bond.link else { return close(link, .duplicate) }
       // The other side had given it up for a moment, and knows nothing of the next one, which may be dead.
-      return attachAgain(link, to: bond)
+      if link === bond.link { return attachAgain(link, to: bond) }
+      // Each side has promoted another one: that of this side may be dead.
+      if role == .promoted, bond.hasBeenOpen, !bond.isOpen, bond.next == nil {
+        bond.link = link
+        bond.next = newest
+        newest.mayRepeat = true
+        return sendAttach(over: link, for: bond)
+      }
+      return giveWay(link, to: newest)
     }
     if let next = bond.next {
       bond.next = nil
-      close(next, .duplicate)
+      giveWay(next, to: link)
     }
-    if link === bond.link { return attach(link, to: bond) }
-    if bond.isOpen, link.features.contains(.standby), !sabotage.contains(.breaksBeforeMaking) {
+    if link === bond.link { return attachAgain(link, to: bond) }
+    // One without an answer is given up for another of its medium alone.
+    let isKept = bond.isOpen || bond.hasBeenOpen && bond.link?.medium != link.medium
+    if isKept, link.features.contains(.standby), !sabotage.contains(.breaksBeforeMaking) {
       return makeNext(link, of: bond)
     }
     // The old link is closed once the other is in use: a host that sees it end first would consider the bond cut.
     bond.link?.isRetired = true
     attach(link, to: bond)
+  }
+
+  /// Neither side will use the link, since both know a newer one.
+  private func giveWay(_ link: Link, to newer: Link) {
+    if !standsBy(link, beside: newer) { close(link, .duplicate) }
   }
 
   /// The other side greets anew over the link that it has: for another bond, or because it takes the link into use
@@ -102,22 +116,31 @@ extension Engine {
     former.lossy.removeAll()
     former.lossySizes = []
     former.beginUse()
-    let standbys = bond.host.links.filter { $0.isStandby && !$0.isClosing && $0 !== link }
-    let rivals = standbys.filter { $0.medium != link.medium }
-    let isUseful =
-      former.profile.rank > link.profile.rank && !former.profile.isRelayed && former.features.contains(.standby)
-      && rivals.allSatisfy { $0.profile.rank > former.profile.rank }
-    if isUseful, !sabotage.contains(.upgradesAnyhow) {
-      former.isStandby = true
-      for rival in rivals { close(rival, .duplicate) }
-    } else {
+    if !standsBy(former, beside: link) {
       former.isRetired = true
       former.closesAt = now + Self.lingerMax
       timers.set(.link(former.id), now + Self.lingerMax)
     }
     // One link of a medium is enough, and the other side may have lost this one without being able to say so.
-    for other in standbys where other.medium == link.medium { close(other, .duplicate) }
+    for other in standbys(of: bond.host) where other !== link && other.medium == link.medium {
+      close(other, .duplicate)
+    }
   }
+
+  /// Keeps a link that another one goes before on standby if its medium is worse than that one's, and better than those
+  /// of all others on standby, which are closed. False where it is of no use.
+  private func standsBy(_ link: Link, beside used: Link) -> Bool {
+    let rivals = standbys(of: link.host).filter { $0 !== link && $0 !== used && $0.medium != used.medium }
+    let isUseful =
+      link.profile.rank > used.profile.rank && !link.profile.isRelayed && link.features.contains(.standby)
+      && rivals.allSatisfy { $0.profile.rank > link.profile.rank }
+    guard isUseful, !sabotage.contains(.upgradesAnyhow) else { return false }
+    link.isStandby = true
+    for rival in rivals { close(rival, .duplicate) }
+    return true
+  }
+
+  private func standbys(of host: RemoteHost) -> [Link] { host.links.filter { $0.isStandby && !$0.isClosing } }
 
   /// The last unreliable messages of a slow medium have arrived by then.
   private static let lingerMax: Duration = .seconds(2)
@@ -136,19 +159,20 @@ extension Engine {
 
   // MARK: Loss
 
-  /// The link in use has gone: the next one, or the best one on standby, is used. False where there is neither.
+  /// The link in use has gone, or is not answered: the next one, or the best one on standby, is used. False where there
+  /// is neither.
   func replaceLink(of bond: Bond) -> Bool {
-    bond.link = nil
-    bond.isOpen = false
-    if let next = bond.next {
-      adopt(next, for: bond)
-      return true
-    }
-    return promoteStandby(of: bond)
+    guard let next = bond.next else { return promoteStandby(of: bond) }
+    bond.link?.isRetired = true
+    bond.next = nil
+    bond.link = next
+    expectAnswer(bond)
+    dialReserve(for: bond)
+    return true
   }
 
   /// Promotes the best link on standby. False where there is none.
-  func promoteStandby(of bond: Bond) -> Bool {
+  private func promoteStandby(of bond: Bond) -> Bool {
     guard let best = bestStandby(of: bond.host), isWanted(bond.host), bond.theirs != 0,
       !sabotage.contains(.promotesNobody)
     else { return false }
@@ -157,21 +181,14 @@ extension Engine {
   }
 
   func bestStandby(of host: RemoteHost) -> Link? {
-    host.links.filter { $0.isStandby && $0.hasGreeted && !$0.isClosing }.min { $0.profile.rank < $1.profile.rank }
-  }
-
-  /// Waits for the `attach` of the next link without another in use.
-  private func adopt(_ next: Link, for bond: Bond) {
-    bond.next = nil
-    bond.link = next
-    bond.isOpen = false
-    expectAnswer(bond)
+    standbys(of: host).filter(\.hasGreeted).min { $0.profile.rank < $1.profile.rank }
   }
 
   /// Takes a link on standby into use: greets and attaches in one go, so that the other side may answer at once. One that
   /// is in use stays so until then.
   func promote(_ link: Link, for bond: Bond) {
     link.isStandby = false
+    link.mayBeAnsweredAgain = true
     // A whole interval to answer in.
     link.heard = now
     timers.set(.link(link.id), now + link.heartbeatInterval)
@@ -196,7 +213,7 @@ extension Engine {
   }
 
   private func isAnswerOverdue(_ bond: Bond) -> Bool {
-    guard let link = bond.link, bond.hasBeenOpen, !bond.isOpen else { return false }
+    guard let link = bond.link, bond.next == nil, bond.hasBeenOpen, !bond.isOpen else { return false }
     return now - link.waitsSince >= Self.answerMax
   }
 

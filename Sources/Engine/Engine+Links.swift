@@ -166,9 +166,13 @@ extension Engine {
     if let relay = link.relay, reason == .lost || reason == .timedOut { host.failed(through: relay) }
     if let bond = host.bond {
       if bond.next === link { bond.next = nil }
-      if bond.link === link, !replaceLink(of: bond) {
-        for other in host.links where other.isRetired { close(other, .duplicate) }
-        endRosters(of: host.id)
+      if bond.link === link {
+        bond.link = nil
+        bond.isOpen = false
+        if !replaceLink(of: bond) {
+          for other in host.links where other.isRetired { close(other, .duplicate) }
+          endRosters(of: host.id)
+        }
       }
       if bond.link == nil { lostWay(host.id) }
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }

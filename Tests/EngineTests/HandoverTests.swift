@@ -114,6 +114,27 @@ import Wire
     #expect(peers[0].take() == [])
   }
 
+  @Test(
+    "P-SES-9 A link that is lost while its medium stands is dialled anew, and the one on standby stays",
+    arguments: [nil, 0, 1])
+  func keptStandby(side: Int?) throws {
+    let peers = try gather()
+    let standby = try #require(network.pipes.first { $0.medium == bluetooth })
+    let used = try #require(network.pipes.first { $0.medium == lan })
+    if let side { network.close(used, from: used.side(of: peers[side].host)) } else { network.cut(lan) }
+    try peers[0].say("one")
+    network.run(.milliseconds(200))
+    #expect(media(peers) == [lan, lan])
+    #expect(network.pipes.contains { $0 === standby })
+    network.down = [lan]
+    network.cut(lan)
+    try peers[0].say("two")
+    network.run(.milliseconds(121))
+    #expect(media(peers) == [bluetooth, bluetooth])
+    #expect(peers[0].take() == [])
+    #expect(peers[1].take() == ["B < A: one", "B < A: two"])
+  }
+
   @Test("P-SES-9 A better medium is taken when it comes, not within 5 s of the last change, and nothing is dropped")
   func upgraded() throws {
     let peers = try gather()

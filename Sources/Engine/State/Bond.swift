@@ -23,6 +23,8 @@ final class Bond {
   /// Whether a peer of the other side has been accepted, which holds for later links too.
   private(set) var isAccepted = false
   var linkOrdinal: UInt32 = 0
+  /// The highest number of a link over which it was open.
+  var openedOrdinal: UInt32 = 0
   /// The number of the latest link that either side dialled or promoted, whether or not it was used.
   var ordinalLast: UInt32 = 0
   /// The features that the other side announced on the latest link.

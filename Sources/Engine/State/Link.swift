@@ -30,6 +30,10 @@ final class Link {
   var isStandby = false
   /// The numbers of the bond in the last `attach` that was sent over it.
   var attachSent: (bond: UInt64, expects: UInt64)?
+  /// Whether the other side's latest promotion is void, and the `attach` that follows it.
+  var isPromotionVoid = false
+  /// This side has promoted it: where both did at once, one `attach` more than one may come.
+  var mayBeAnsweredAgain = false
   /// Its first records may have come already, over the link that was in use before.
   var mayRepeat = false
   var wantsToSend = false
