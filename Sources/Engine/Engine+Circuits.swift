@@ -295,6 +295,8 @@ extension Engine {
       }
     case .awaited, .none: break
     }
+    // There are many circuits, and few of them busy.
+    leg.queue.releaseMemory()
     if leg.end != nil, leg.queue.count == 0 { sendEnd(of: leg) }
   }
 

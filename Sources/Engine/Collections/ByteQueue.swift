@@ -9,8 +9,13 @@ final class ByteQueue {
   private var memory: UnsafeMutableRawBufferPointer
   private var start = 0
   private var end = 0
+  /// The capacity that is enough: beyond it the queue is not doubled ahead of need.
+  private let enough: Int
 
-  init() { unsafe memory = UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+  init(enough: Int = .max) {
+    self.enough = enough
+    unsafe memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+  }
 
   deinit { unsafe memory.deallocate() }
 
@@ -99,12 +104,12 @@ final class ByteQueue {
     let capacity = unsafe memory.count
     if end + size <= capacity { return }
     let kept = count
-    if kept + size <= capacity / 2 {
-      // Moving costs less than the writes since the last move. There is capacity, and so a base.
+    if kept + size <= capacity / 2 || capacity >= enough && kept + size <= capacity {
+      // Moving costs less than the writes since the last move, where memory is not short. There is capacity, and so a base.
       unsafe memory.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept)
     } else {
       let larger = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: max(Self.leastBytes, kept * 2, kept + size), alignment: 16)
+        byteCount: max(Self.leastBytes, min(kept * 2, enough), kept + size), alignment: 16)
       // The kept bytes have an address, so there are bases.
       if kept > 0 { unsafe larger.baseAddress!.copyMemory(from: memory.baseAddress! + start, byteCount: kept) }
       unsafe memory.deallocate()

@@ -2,8 +2,8 @@ import Wire
 
 /// A circuit's part on one link: the bytes that are to go out over it, and the credit in both directions.
 ///
-/// Invariant: `queue` holds a window at most. Whoever fills it, a leg on another link or this host's medium, has credit
-/// for no more.
+/// Invariant: `queue` holds a window at most, and takes no more memory. Whoever fills it, a leg on another link or this
+/// host's medium, has credit for no more.
 final class CircuitLeg {
   enum Far {
     /// The circuit goes on over another link.
@@ -26,7 +26,7 @@ final class CircuitLeg {
   var isOpen = false
   /// When it is refused, unless it is open by then.
   let due: Instant?
-  let queue = ByteQueue()
+  let queue = ByteQueue(enough: Limits.circuitWindowBytes)
   /// Bytes that may go out, and that may come in.
   var credit = Limits.circuitWindowBytes
   private(set) var window = Limits.circuitWindowBytes
