@@ -1,20 +1,20 @@
 internal import Programs
 
-/// Two hosts of the laboratory, each with a network of its own and an Avahi daemon, as `lab-rig` puts them up.
+/// Hosts of the laboratory, each with a network of its own and an Avahi daemon, as `lab-rig` puts them up.
 final class LabRig {
   private let rig: Child
   private var doors: [String] = []
   private(set) var addresses: [String] = []
 
-  init() throws {
-    rig = try Child([program("lab-rig"), "2"])
+  init(hosts: Int) throws {
+    rig = try Child([program("lab-rig"), "\(hosts)"])
     while true {
       let line = try rig.line()
       if line.hasPrefix("Say here:") { break }
       guard !line.hasPrefix("failed") else { throw Failure("the laboratory: \(line)") }
       if line.hasPrefix("    ") { doors.append(line) } else { addresses.append(address(in: line)) }
     }
-    guard doors.count == 2, addresses.count == 2 else {
+    guard doors.count == hosts, addresses.count == hosts else {
       throw Failure("the laboratory does not say where its hosts are")
     }
   }
@@ -23,7 +23,7 @@ final class LabRig {
     String(line.split(separator: " ").first { $0.hasSuffix("/24") }?.dropLast(3) ?? "")
   }
 
-  /// Starts a command on a host, 0 or 1.
+  /// Starts a command on a host, from 0 on.
   func start(_ command: String, on host: Int) throws -> Child {
     try Child(["sh", "-c", "exec \(doors[host]) -c 'exec \(command)'"])
   }
@@ -31,6 +31,11 @@ final class LabRig {
   func partner(on host: Int) throws -> Child { try start(program("lan-partner"), on: host) }
 
   func kill(_ host: Int) throws { try rig.say("kill h\(host + 1)") }
+
+  /// Limits the bytes a second of a host's cable, each way; nil ends that.
+  func limit(_ host: Int, to rate: Int?) throws {
+    try rig.say(rate.map { "rate h\(host + 1) \($0)" } ?? "mend h\(host + 1)")
+  }
 
   /// Ends all that runs there.
   func close() throws {

@@ -6,15 +6,15 @@ internal import Report
 /// runs the median.
 struct Suite {
   enum Part: String, CaseIterable {
-    case found, connected, parted, messages, trips, files, idle
+    case found, connected, parted, relayed, messages, trips, files, idle, circuits
   }
 
   var table = Table()
 
   mutating func run(_ parts: [Part]) throws {
-    let rigged: Set<Part> = [.found, .connected, .parted]
+    let rigged: Set<Part> = [.found, .connected, .parted, .relayed]
     if !rigged.isDisjoint(with: parts) {
-      let rig = try LabRig()
+      let rig = try LabRig(hosts: parts.contains(.relayed) ? 4 : 2)
       for part in parts where rigged.contains(part) { try run(part, rig) }
       try rig.close()
     }
@@ -26,11 +26,14 @@ struct Suite {
     case (.found, let rig?): try found(rig)
     case (.connected, let rig?): try connected(rig)
     case (.parted, let rig?): try parted(rig)
+    case (.relayed, let rig?): try relayed(rig)
     case (.messages, _): try messages()
     case (.trips, _): try trips()
     case (.files, _): try files()
     case (.idle, _): try idle()
-    case (.found, nil), (.connected, nil), (.parted, nil): preconditionFailure("\(part) needs the laboratory")
+    case (.circuits, _): try circuits()
+    case (.found, nil), (.connected, nil), (.parted, nil), (.relayed, nil):
+      preconditionFailure("\(part) needs the laboratory")
     }
   }
 }

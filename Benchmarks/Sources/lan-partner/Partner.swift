@@ -9,6 +9,8 @@ final class Partner {
     let description: String
   }
 
+  /// The media of the next host.
+  private var media = [HostMedium.lan]
   private var host: Host?
   private var peer: Peer?
   private var session: Session?
@@ -24,6 +26,7 @@ final class Partner {
       return number
     }
     switch words.first {
+    case "media": return try choose(words.dropFirst())
     case "avahi": return try await start(.avahi)
     case "fixed": return try await start(.fixed(Array(words.dropFirst())))
     case "advertise": return try await advertise(words[1])
@@ -45,7 +48,8 @@ final class Partner {
     case "members": return try await members(number(1))
     case "parting": return try await parting()
     case "send": return try await send(number(1), bytes: number(2))
-    case "receive": return try await receive(number(1))
+    case "receive": return try await Self.receive(number(1), expect(session))
+    case "converse": return try await converse(number(1), bytes: number(2), expecting: number(3))
     case "ping": return try await Self.ping(try number(1), bytes: try number(2), expect(session))
     case "echo": return try await Self.echo(try number(1), expect(session))
     // Both again, where the host does its own work.
@@ -68,10 +72,19 @@ final class Partner {
 
   // MARK: Meeting
 
+  private func choose(_ words: some Sequence<String>) throws -> String {
+    media = try words.map { word in
+      guard let medium = HostMedium(word) else { throw Refusal(description: "'\(word)' is no medium") }
+      return medium
+    }
+    return ""
+  }
+
   private func start(_ discovery: DiscoveryMethod) async throws -> String {
     await leave()
     var options = HostOptions()
     options.keys = .ephemeral
+    options.media = media
     options.discovery = discovery
     let host = try await Host.start(options)
     let peer = try await host.peer(named: "Partner")
@@ -154,9 +167,17 @@ final class Partner {
     return "\(start)"
   }
 
-  private func receive(_ count: Int) async throws -> String {
+  /// Sends and receives at the same time.
+  private func converse(_ count: Int, bytes: Int, expecting others: Int) async throws -> String {
+    let session = try expect(session)
+    async let end = Self.receive(others, session)
+    _ = try await send(count, bytes: bytes)
+    return try await end
+  }
+
+  private static func receive(_ count: Int, _ session: Session) async throws -> String {
     var left = count
-    for await event in try expect(session).events {
+    for await event in session.events {
       guard case .message = event else { continue }
       left -= 1
       if left == 0 { return "\(now())" }
