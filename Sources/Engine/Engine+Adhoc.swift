@@ -340,7 +340,7 @@ extension Engine {
     guard let type = local.adhoc?.type, !local.refusals.forbid(peer, at: now) || sabotage.contains(.asksAgain),
       !local.isLocked, !local.blocked.contains(peer), !local.banned.contains(peer),
       !local.group.members(of: peer).contains(where: { $0.isRefused(by: local.slot) }),
-      let host = hostAdvertising(of: peer, type), host.asked.count < Self.heldMax,
+      let host = hostAdvertising(of: peer, type), host.isSelf || host.asked.count < Self.heldMax,
       !host.asked.contains(where: { $0.local === local && $0.to == peer })
     else { return false }
     invite(peer, at: host, by: .service(type, isAdhoc: true), to: local, timeout: Self.adhocTimeout)

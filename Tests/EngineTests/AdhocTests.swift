@@ -194,6 +194,15 @@ import Wire
     #expect(first.engine.outgoing.count == 39)
   }
 
+  @Test("P-SES-7 Two hundred peers of one host that start at the same moment are together within ten seconds")
+  func atOnce() throws {
+    let first = try network.silentPeer("p0")
+    let peers = try [first] + (1..<200).map { try network.silentPeer("p\($0)", on: first.host) }
+    for peer in peers { try peer.startAdhoc() }
+    network.run(.seconds(10))
+    #expect(peers.allSatisfy { $0.engine.connectedMembers(of: $0.endpoint).count == 199 })
+  }
+
   @Test("P-SES-7 Peers of several hosts come together by a few invitations, not by one for each pair")
   func crowds() throws {
     let firsts = try (0..<3).map { try network.silentPeer("h\($0)p0") }
