@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 import unittest
 
 from playwright.sync_api import expect, sync_playwright
@@ -98,6 +99,20 @@ class Stage(unittest.TestCase):
             gateway.sign_others_out()
 
     # Pages
+
+    def file(self, name, content):
+        """The path of a file that is there until the test ends."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    @staticmethod
+    def card(page, name):
+        """The card of a file in a session."""
+        return page.locator(".scroller .fileline").filter(has_text=name)
 
     def page(self, gateway, size=None, dark=False, *, language="en-US", right_to_left=False, script=None):
         """`script` runs first in each page that is opened in it."""

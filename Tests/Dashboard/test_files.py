@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import tempfile
 
 from stage import PHONE, Stage, expect
 
@@ -20,21 +19,9 @@ DROP = """([name, type, bytes]) => {
 class Files(Stage):
     def setUp(self):
         super().setUp()
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
         self.ada = self.enter(self.gateways[0], "Ada")
         self.ben = self.enter(self.gateways[1], "Ben", size=PHONE)
         self.meet(self.ada, "Ada", self.ben, "Ben")
-
-    def file(self, name, content):
-        path = os.path.join(self.folder.name, name)
-        with open(path, "wb") as file:
-            file.write(content)
-        return path
-
-    @staticmethod
-    def card(page, name):
-        return page.locator(".scroller .fileline").filter(has_text=name)
 
     def saved(self, page, name):
         with page.expect_download() as download:

@@ -109,16 +109,6 @@ class ThreeHosts(Guests):
         self.lab.say(command)
         self.addCleanup(self.lab.say, f"mend {command.split()[1]}")
 
-    def file(self, name, content):
-        path = os.path.join(self.folder.name, name)
-        with open(path, "wb") as file:
-            file.write(content)
-        return path
-
-    @staticmethod
-    def card(page, name):
-        return page.locator(".scroller .fileline").filter(has_text=name)
-
     def shows_picture(self, page, name):
         shown = self.card(page, name).locator("img")
         expect(shown).to_be_visible()

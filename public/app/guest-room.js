@@ -1,6 +1,7 @@
 // A guest of a session: a name, and its chat.
 
 import { Emitter } from '../client/emitter.js'
+import { Attempts } from './attempts.js'
 import { chat } from './chat.js'
 import { h, say, set } from './dom.js'
 import { enter } from './guest.js'
@@ -12,16 +13,16 @@ import { t } from './texts.js'
 import { Transfers } from './transfers.js'
 
 /** The part of a `Home` that a chat needs, with the scopes of a guest: one session, and no events. */
-class GuestHome {
+class GuestHome extends Attempts {
   canAct = true
   isGuest = true
   hasName = true
-  trouble = null
   room
   events = Object.assign(new Emitter(), { items: [] })
 
   constructor(gateway, about, changed) {
-    Object.assign(this, { gateway, about, changed })
+    super(changed)
+    Object.assign(this, { gateway, about })
     this.transfers = new Transfers(this)
     this.attempt(async () => {
       const session = await enter(gateway, settings())
@@ -31,21 +32,6 @@ class GuestHome {
   }
 
   get rooms() { return this.room ? [this.room] : [] }
-
-  async attempt(work) {
-    try {
-      return await work()
-    } catch (problem) {
-      this.fail(problem)
-      return null
-    }
-  }
-
-  fail(problem) {
-    if (problem.name === 'AbortError') return
-    this.trouble = problem
-    this.changed()
-  }
 
   /** Deletes the guest at the gateway, and here. */
   async leave() {

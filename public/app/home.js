@@ -3,6 +3,7 @@
 // Everything that lasts is at the gateway. `settle` makes what is missing there, and so it is right after a reload, after
 // the gateway was away, and after it has forgotten everything.
 
+import { Attempts } from './attempts.js'
 import { isForGuests } from './join-link.js'
 import { forget, keep, settings } from './settings.js'
 import { t } from './texts.js'
@@ -13,7 +14,7 @@ import { Room } from './room.js'
 const undoTime = 8000
 const ranks = ['viewer', 'member', 'operator', 'admin']
 
-export class Home {
+export class Home extends Attempts {
   #guestsTimer
   #isUnsettled = false
   #settling = null
@@ -26,18 +27,16 @@ export class Home {
   #leaving = new Set()
 
   constructor(gateway, about, changed) {
+    super(changed)
     this.gateway = gateway
     this.about = about
     this.client = about.client
-    this.changed = changed
     const { name, type, meeting, looking, peer, session, open } = settings()
     Object.assign(this, { name: name.trim(), type, meeting, isLooking: looking, peerID: peer, selected: session })
     /** The session that everybody can join while `meeting` is 'adhoc'. */
     this.openID = open
     /** The action that can be undone: its `text`, and its `end` in time. */
     this.undoable = null
-    /** The problem of a failed action, until it is dismissed. */
-    this.trouble = null
     this.transfers = new Transfers(this)
     this.peers = this.follow('/v1/peers')
     this.browsers = this.follow('/v1/browsers')
@@ -446,21 +445,5 @@ export class Home {
       keep(kept)
       throw problem
     }
-  }
-
-  /** Does what somebody has asked for, and shows what becomes of it if that is nothing. */
-  async attempt(work) {
-    try {
-      return await work()
-    } catch (problem) {
-      this.fail(problem)
-      return null
-    }
-  }
-
-  fail(problem) {
-    if (problem.name === 'AbortError') return
-    this.trouble = problem
-    this.changed()
   }
 }
