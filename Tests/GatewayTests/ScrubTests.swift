@@ -161,6 +161,30 @@ struct ScrubTests {
     await meeting.end()
   }
 
+  @Test("a stop waits for the pass under way, so that the closed database needs no log")
+  func stop() async throws {
+    var meeting = try await TwoClients.begin([:], as: "member")
+    let (client, path, folder) = (meeting.anna.client, meeting.anna.path, meeting.anna.gateway.folder)
+    let long = Array(String(repeating: "long ", count: 100_000).utf8)
+    for _ in 1...4 {
+      #expect(try await client.ask("POST", "\(path)/messages", long, type: "text/plain").status == 201)
+    }
+    for _ in 1...5 {
+      try await restart(&meeting) {
+        // Its pass takes a day, and rests with the database open.
+        let progress = #"{"began":\#(ScrubProgress.now - 60),"part":"rows"}"#
+        try Data(progress.utf8).write(to: URL(filePath: "\(folder)/\(ScrubProgress.name)"))
+      }
+      while try await client.get("/metrics").text.contains("\nvicinity_scrub_read_bytes_total 0\n") {}
+      #expect(try await client.ask("POST", "\(path)/messages", hello, type: "text/plain").status == 201)
+      try await restart(&meeting) {
+        let log = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(Gateway.storeName)-wal")
+        #expect(log[.size] as? Int == 0)
+      }
+    }
+    await meeting.end()
+  }
+
   @Test("where it is outlives a restart, and what says that and is damaged itself counts for nothing")
   func progress() throws {
     let folder = FileManager.default.temporaryDirectory.path + "/scrub-\(UUID().uuidString)"

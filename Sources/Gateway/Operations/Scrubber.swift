@@ -35,6 +35,9 @@ actor Scrubber {
   private var bytesSinceSave = 0
   private var bytesPerSecond = Scrubber.bytesPerSecondMin
   private var isStopped = false
+  private var isRunning = false
+  /// Called when it has ended.
+  private var onEnd: CheckedContinuation<Void, Never>?
   private var pause: (timer: Timer, end: CheckedContinuation<Void, Never>)?
   private let meter: ScrubMeter
 
@@ -54,11 +57,16 @@ actor Scrubber {
 
   nonisolated func start() { reactor.spawn { await self.run() } }
 
-  /// Ends after the current piece.
-  func stop() {
-    if !isStopped { progress.save(in: folder) }
+  /// Ends after the current piece, and returns then: while it reads the database, no log is written back on closing.
+  func stop() async {
+    if isStopped { return }
+    progress.save(in: folder)
     isStopped = true
     endPause()
+    await withCheckedContinuation { continuation in
+      // It may have ended before this begins.
+      if isRunning { onEnd = continuation } else { continuation.resume() }
+    }
   }
 
   nonisolated func stopSoon() { reactor.spawn { await self.stop() } }
@@ -66,6 +74,11 @@ actor Scrubber {
   // MARK: Passes
 
   private func run() async {
+    isRunning = true
+    defer {
+      isRunning = false
+      onEnd.take()?.resume()
+    }
     while !isStopped {
       if case .done = progress.part {
         await rest(.seconds(progress.secondsLeft(of: passSeconds)))
