@@ -98,7 +98,7 @@ struct BinaryMessageTests {
         let talk = try await Talk.connected(side.client, binary: true)
         own.append((talk, try await Self.subscribe(talk, path)))
       }
-      let before = try #require(await gateway.running.answer { $0.binaryForms.madeCount })
+      let before = try #require(await gateway.running.answer { $0.channels.binaryForms.madeCount })
       let bodies = [Self.bytes(40), Array("text".utf8), Self.bytes(100_000)]
       for body in bodies { _ = try await crowd[0].client.ask("POST", paths[0], body) }
       for (talk, number) in own {
@@ -118,7 +118,7 @@ struct BinaryMessageTests {
         same[change["n"] ?? .null, default: []].append(change)
       }
       #expect(told == same && told.count == watched.count && told.values.allSatisfy { $0.count == bodies.count })
-      let after = try #require(await gateway.running.answer { $0.binaryForms.madeCount })
+      let after = try #require(await gateway.running.answer { $0.channels.binaryForms.madeCount })
       // The sender's has a delivery status, and the others' are one.
       #expect(after - before == 4, "\(after - before)")
     }

@@ -117,7 +117,7 @@ struct CrowdTests {
   {
     try await withGateway { gateway in
       let crowd = try await Self.crowd(at: gateway, of: 20)
-      let before = try #require(await gateway.running.answer { $0.eventList.offset })
+      let before = try #require(await gateway.running.answer { $0.events.list.offset })
       let client = try await gateway.client()
       let peer = try await client.make("/v1/peers", ["displayName": "Late"]).id
       let session = try await client.make("/v1/sessions", ["peer": .text(peer), "adhoc": "crowd"]).id
@@ -130,7 +130,7 @@ struct CrowdTests {
       #expect(event["about"]?.text?.hasSuffix("/members/\(session)") == true)
       #expect(try await crowd[9].client.get("/v1/events").json["items"]?.list?.contains(event) == true)
       #expect(try await gateway.client().get("/v1/events").json["items"]?.list?.contains(event) == false)
-      let after = try #require(await gateway.running.answer { $0.eventList.offset })
+      let after = try #require(await gateway.running.answer { $0.events.list.offset })
       // Its peer, its session, and a few for both states of all pairs: not one for each of them.
       #expect(after - before <= 24, "\(after - before)")
     }

@@ -87,8 +87,8 @@ struct FullDiskTests {
 
   private func leave(_ free: UInt64?, at gateway: TestGateway) async {
     await gateway.running.run { core in
-      #expect(core.freeDiskSpace.freeMin == Self.freeMin)
-      core.freeDiskSpace.look = { free }
+      #expect(core.disk.free.freeMin == Self.freeMin)
+      core.disk.free.look = { free }
     }
   }
 

@@ -158,7 +158,8 @@ struct OwnDataTests {
       // The channel is as far as these.
       let channel = "/v1/sessions/\(session)/messages"
       await gateway.running.run { core in
-        guard let history = core.sessionStore.histories.values.first, let collection = core.collection(at: channel)
+        guard let history = core.sessionStore.histories.values.first,
+          let collection = core.channels.collection(at: channel)
         else {
           return
         }

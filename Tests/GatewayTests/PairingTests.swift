@@ -230,7 +230,7 @@ struct PairingTests {
       #expect(entry["about"] == .text(path) && entry["by"] == "machine")
       #expect(try await guest.get("/v1/peers").status == 401)
       #expect(try await chief.get(path).status == 404)
-      let left = await gateway.running.answer { core in (Array(core.peers.keys), core.sessions.count) }
+      let left = await gateway.running.answer { core in (Array(core.peers.ids), core.sessions.count) }
       #expect(left.map { !$0.0.contains(peer) && $0.1 == 0 } == true, "\(String(describing: left))")
     }
   }

@@ -75,7 +75,7 @@ extension Core {
     historyCallbacks[number] = tell
     start { core in
       // The channel may have ended meanwhile.
-      let news = try? await core.collection(at: path)?.readHistory(since: position)
+      let news = try? await core.channels.collection(at: path)?.readHistory(since: position)
       core.historyCallbacks.removeValue(forKey: number)?(news)
     }
   }

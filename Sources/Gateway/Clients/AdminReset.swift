@@ -55,9 +55,9 @@ extension Core {
     let covered = clients.clients.values.filter { target.covers($0.role) }
     for client in covered {
       try await revoke(client.id)
-      audit(.revoked, about: "/v1/clients/\(client.id)", by: .machine)
+      audit.add(.revoked, about: "/v1/clients/\(client.id)", by: .machine)
     }
-    await audited()
+    await audit.flush()
     for code in clients.openCodes where target.covers(code.role) { _ = clients.revokeCode(code.id) }
     refreshCodes()
     log(

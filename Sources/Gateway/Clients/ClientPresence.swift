@@ -98,7 +98,7 @@ final class ClientPresence {
   }
 
   private func isPresent(_ client: ClientID) -> Bool {
-    underWay[client] != nil || core.sockets.hasSocket(client) || core.follows(client)
+    underWay[client] != nil || core.sockets.hasSocket(client) || core.channels.follows(client)
   }
 
   private func markPresent(_ client: ClientID) {
@@ -112,7 +112,7 @@ final class ClientPresence {
     for model in peers {
       model.awaySince = moment.map(Timestamp.init)
       core.publish(model)
-      core.publishEvent(age == nil ? "here" : "away", about: model.path, model.owner)
+      core.events.publish(age == nil ? "here" : "away", about: model.path, model.owner)
       let peer = model.peer
       // A peer that is removed meanwhile is no longer visible.
       core.start { _ in try? await peer.setAway(since: moment) }

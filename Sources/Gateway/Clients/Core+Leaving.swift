@@ -39,13 +39,14 @@ extension Core {
     guard clients.revoke(id) != nil else { return }
     clientList.remove(id.text)
     sockets.close(of: id, .forbidden, "the token was revoked")
-    endFollowers(of: id)
+    channels.endFollowers(of: id)
     exports[id]?.abort()
     for peer in peers.values where peer.owner == .client(id) { remove(peer) }
-    eventList.removeAll(of: .client(id))
-    forget(id)
+    events.list.removeAll(of: .client(id))
+    idempotency.forget(id)
+    responseBudget.forget(id)
     presence.forget(id)
-    removeAuditEntries(of: id)
-    publishEvent("revoked", about: "/v1/clients/\(id)", .operators)
+    audit.removeEntries(of: id)
+    events.publish("revoked", about: "/v1/clients/\(id)", .operators)
   }
 }

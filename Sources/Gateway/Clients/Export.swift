@@ -68,8 +68,9 @@ final class Export: BodySource {
     self.client = client
     self.exchange = exchange
     sections = [
-      Section("event", core.eventList), Section("invitation", core.invitationList),
-      Section("browser", core.browserList), Section("advertiser", core.advertiserList), Section("peer", core.peerList),
+      Section("event", core.events.list), Section("invitation", core.invitations.list),
+      Section("browser", core.browsers.list), Section("advertiser", core.advertisers.list),
+      Section("peer", core.peers.list),
     ]
     sessions = core.currentSessionList.seen(by: client).filter { $0.owner == .client(client.id) }.reversed().compactMap
     {
@@ -111,7 +112,7 @@ final class Export: BodySource {
     (waiting, sent) = ([], 0)
     guard core.clients.hasValidToken(client.id) else { return finish(.failed) }
     guard let section = sections.last else { return beginSession() }
-    guard let collection = core.collection(at: section.path) else { return endSection() }
+    guard let collection = core.channels.collection(at: section.path) else { return endSection() }
     if collection.historySource != nil { return read(section) }
     let page = collection.page(after: section.after, atMost: Self.itemsMax, for: client, where: [:])
     write(page.items, hasMore: page.hasMore)
@@ -123,7 +124,7 @@ final class Export: BodySource {
     core.start { core in
       // The page is nil where the disk cannot be read: the export is then incomplete.
       let page =
-        try? await core.collection(at: section.path)?.historySource?.page(
+        try? await core.channels.collection(at: section.path)?.historySource?.page(
           after: section.after, atMost: Self.itemsMax, where: [:]) ?? ([], false)
       if let export = core.exports[client], export.number == number { export.finishRead(page) }
     }

@@ -53,10 +53,10 @@ extension Routes {
     Route(
       .get, "/v1/audit", .role(.operator),
       .collection(facets: [
-        Facet("deed", of: Core.AuditAction.self), Facet("by", of: Core.AuditActorKind.self), "client",
+        Facet("deed", of: AuditLog.Action.self), Facet("by", of: AuditLog.ActorKind.self), "client",
       ]) {
         core, _ in
-        core.auditList
+        core.audit.list
       }),
   ]
 
@@ -116,9 +116,9 @@ extension Routes {
     core.refreshCodes()
     let (client, token, spent) = try paired.get()
     core.showUses(of: spent.id)
-    try await core.keep(client, letInBy: spent.maker.map(Core.AuditActor.client) ?? .machine)
+    try await core.keep(client, letInBy: spent.maker.map(AuditLog.Actor.client) ?? .machine)
     core.meters.paired()
-    core.publishEvent("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
+    core.events.publish("paired", about: "/v1/clients/\(client.id)", .operators, [.init("name", .text(name))])
     var members: [JSON.Member] = [
       .init("client", .text(client.id.text)), .init("name", .text(name)), .init("role", .text(client.role.rawValue)),
       .init("scopes", client.scopes.json),
@@ -147,7 +147,7 @@ extension Routes {
     let wasThere = core.clients.clients[id] != nil
     try call.checkMatch(core.clientList[id.text])
     try await core.revoke(id)
-    if wasThere { core.audit(.revoked, about: "/v1/clients/\(id)", by: .client(client.id)) }
+    if wasThere { core.audit.add(.revoked, about: "/v1/clients/\(id)", by: .client(client.id)) }
     var reply = Reply.nothing
     if id == client.id, client.usesCookie { reply.headers = [core.access.clearCookieHeader(over: call.connection)] }
     return reply
@@ -213,7 +213,7 @@ extension Core {
       if let since, Instant.now - since >= options.expiredTime { return removeExpired(client, until: end) }
       if since == nil {
         sockets.close(of: client, .forbidden, "the token has expired: pair again")
-        endFollowers(of: client)
+        channels.endFollowers(of: client)
       }
       watch(client, until: end, expiredSince: since ?? Instant.now)
     }
@@ -223,7 +223,7 @@ extension Core {
     start { core in
       do {
         try await core.revoke(client)
-        core.audit(.expired, about: "/v1/clients/\(client)", by: .machine)
+        core.audit.add(.expired, about: "/v1/clients/\(client)", by: .machine)
       } catch {
         // The store may be closed or full: it is tried again.
         core.watch(client, until: end, expiredSince: Instant.now)
@@ -234,8 +234,8 @@ extension Core {
   private static let watchInterval: Duration = .seconds(60)
 
   /// Stores a client together with its audit entry; if that fails, the client is removed.
-  func keep(_ client: Clients.Client, letInBy actor: AuditActor) async throws {
-    let action = number(
+  func keep(_ client: Clients.Client, letInBy actor: AuditLog.Actor) async throws {
+    let action = audit.number(
       .paired, about: "/v1/clients/\(client.id)", by: actor,
       [.init("role", .text(client.role.rawValue)), .init("scopes", client.scopes.json)])
     do {
@@ -251,7 +251,7 @@ extension Core {
       throw Problem(.gone, "this client was deleted meanwhile: pair again")
     }
     show(client)
-    report(action)
+    audit.report(action)
   }
 }
 

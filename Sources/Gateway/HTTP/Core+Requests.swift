@@ -90,7 +90,7 @@ extension Core {
     let until = Until(settings)
     guard let type = settings["serviceType"]?.text, let browser = try? await peer.peer.browse(type, until: until)
     else { return }
-    begin(BrowserModel(peer, browser, until, id: id) { collection($0) })
+    begin(BrowserModel(peer, browser, until, id: id) { channels.collection($0) })
   }
 
   private func restore(_ model: InvitationModel?) {

@@ -5,7 +5,7 @@ internal import Web
 ///
 /// Invariant: where there are too many responses, the oldest of the client with the most is evicted. So no client
 /// evicts the responses of one that has less, and none are kept for an unknown client.
-struct Idempotency {
+final class Idempotency {
   static let answersMax = 10_000
   /// Limit for all responses together: they may repeat the bytes of requests.
   static let bytesMax = 32 << 20
@@ -71,7 +71,31 @@ struct Idempotency {
     return "\(call.target)?\(query) \(call.body.count) \(Fingerprint.of(call.body))"
   }
 
-  mutating func recall(_ call: Call, at time: @autoclosure () -> Instant) throws(Problem) -> Reply? {
+  /// The reply to the same request of before; else the one that the work gives, which is remembered.
+  func run(_ call: Call, _ work: () throws -> Reply) throws -> Reply {
+    if let reply = try recall(call) { return reply }
+    let reply = try forgetOnError(call, work)
+    remember(reply, to: call)
+    return reply
+  }
+
+  /// The same for work that may only begin here: where it gives nil, the request is still under way.
+  func begin(_ call: Call, _ work: () throws -> Reply?) throws -> Reply? {
+    if let reply = try recall(call) { return reply }
+    guard let reply = try forgetOnError(call, work) else { return nil }
+    remember(reply, to: call)
+    return reply
+  }
+
+  private func forgetOnError<Result>(_ call: Call, _ work: () throws -> Result) throws -> Result {
+    do { return try work() } catch {
+      forget(call)
+      throw error
+    }
+  }
+
+  /// The remembered reply to the same request; nil where it is new, and under way from now on.
+  func recall(_ call: Call, at time: @autoclosure () -> Instant = Instant.now) throws(Problem) -> Reply? {
     guard let (client, key) = key(call) else { return nil }
     guard !key.isEmpty, key.utf8.count <= Self.keyBytesMax else {
       throw Problem(
@@ -96,7 +120,7 @@ struct Idempotency {
     return reply
   }
 
-  mutating func remember(_ reply: Reply, to call: Call) {
+  func remember(_ reply: Reply, to call: Call) {
     guard let (client, key) = key(call), caches[client]?.entries[key] != nil else { return }
     // A retry of a refused request may succeed, so it runs anew.
     if reply.status >= 400 { return forget(call) }
@@ -104,19 +128,19 @@ struct Idempotency {
     trim()
   }
 
-  mutating func forget(_ call: Call) {
+  func forget(_ call: Call) {
     if let (client, key) = key(call) { caches[client]?.drop(key) }
   }
 
   /// Forgets the requests and responses of a client that is gone.
-  mutating func forget(_ client: ClientID) { caches[client] = nil }
+  func forget(_ client: ClientID) { caches[client] = nil }
 
-  private mutating func trim() {
+  private func trim() {
     trim(to: Self.answersMax) { $0.entries.count }
     trim(to: Self.bytesMax) { $0.bytes }
   }
 
-  private mutating func trim(to most: Int, _ size: (ClientCache) -> Int) {
+  private func trim(to most: Int, _ size: (ClientCache) -> Int) {
     var total = caches.values.reduce(0) { $0 + size($1) }
     while total > most,
       let (client, cache) = caches.filter(\.value.hasAnswers).max(by: { size($0.value) < size($1.value) })

@@ -28,7 +28,7 @@ extension Core {
     // The host is in the middle of its outputs.
     reactor.soon { [weak self] in
       guard let self else { return }
-      let (text, models) = (MessageText(message), audience(sessions).sessions)
+      let (text, models) = (MessageText(message), self.sessions.audience(sessions).sessions)
       meters.message(.incoming, .unreliable, message.bytes.count, times: models.count)
       for model in models { announce(text, in: model) }
     }

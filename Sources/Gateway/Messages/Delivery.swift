@@ -187,7 +187,7 @@ extension Core {
 
   /// The delivery status of the message with this number of the engine; before it is recorded, the status waits.
   func settle(_ message: UInt64, for recipients: [EndpointID], _ status: DeliveryStatus, in session: EndpointID) {
-    guard let model = sessionsByEndpoint[session], model.deliveries[message] != nil else {
+    guard let model = sessions[session], model.deliveries[message] != nil else {
       earlyStatuses?.append((message, recipients, status))
       return
     }

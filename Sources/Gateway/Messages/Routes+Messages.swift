@@ -22,7 +22,7 @@ extension Routes {
       .nowOrLater(
         { core, call in
           let mode = try core.mode(call)
-          return try core.beginIdempotently(call) {
+          return try core.idempotency.begin(call) {
             let session = try core.ownSession(call[0], for: call.need())
             if mode == .unreliable { return try core.sendUnreliably(call, in: session) }
             if session.history != nil { return nil }

@@ -7,8 +7,8 @@ internal import Store
 /// Invariant: entries of clients and entries of their rules have separate limits, so that nobody on the network can
 /// push out the entries of a client. Clients are named by ID, not by name: the ID of a deleted client identifies nobody
 /// any more.
-extension Core {
-  enum AuditAction: String, CaseIterable {
+final class AuditLog {
+  enum Action: String, CaseIterable {
     /// A client was paired, or its token was revoked or has expired.
     case paired, revoked, expired
     /// A decision on a request from nearby: to join a session, to send a file, to be trusted.
@@ -22,14 +22,14 @@ extension Core {
     var endsWithClient: Bool { self == .accepted || self == .declined }
   }
 
-  enum AuditActor {
+  enum Actor {
     case client(ClientID)
     /// A rule that was set for a thing of this owner: an advertiser or a session that accepts.
     case rule(of: Owner)
     /// Somebody on the gateway's machine.
     case machine
 
-    fileprivate var word: AuditActorKind {
+    fileprivate var word: ActorKind {
       switch self {
       case .client: .client
       case .rule: .rule
@@ -45,20 +45,37 @@ extension Core {
     }
   }
 
-  enum AuditActorKind: String, CaseIterable { case client, rule, machine }
+  enum ActorKind: String, CaseIterable { case client, rule, machine }
 
   /// The limit for each kind of actor.
-  static let auditEntriesMax = 2_048
+  static let entriesMax = 2_048
 
   /// An entry that has its number, and is neither stored nor published yet.
-  struct NewAuditEntry {
+  struct NewEntry {
     let row: StoredAuditEntry
-    fileprivate let action: AuditAction
+    fileprivate let action: Action
     fileprivate let path: String
     fileprivate let entry: [JSON.Member]
   }
 
-  func audit(_ action: AuditAction, about path: String, by actor: AuditActor, _ members: [JSON.Member] = []) {
+  let list: Collection
+  private let store: Writer
+  private let log: Log
+  private var lastNumber = 0
+  private var lastStoredNumber = 0
+  /// The kept entries by the kind of their actor, in order.
+  private var numbers: [String: ArraySlice<Int>] = [:]
+
+  /// Members that the rule of a session has admitted.
+  private var admittedMembers: Set<EndpointID> = []
+
+  init(_ list: Collection, _ store: Writer, _ log: Log) {
+    self.list = list
+    self.store = store
+    self.log = log
+  }
+
+  func add(_ action: Action, about path: String, by actor: Actor, _ members: [JSON.Member] = []) {
     let new = number(action, about: path, by: actor, members)
     // If the disk is full, the entry is in the log all the same.
     _ = store.enqueue({ [row = new.row] in try $0.add(row) }, answer: { _ in })
@@ -66,78 +83,87 @@ extension Core {
   }
 
   /// Numbers an entry for a caller that stores it in the transaction of the action itself.
-  func number(_ action: AuditAction, about path: String, by actor: AuditActor, _ members: [JSON.Member] = [])
-    -> NewAuditEntry
+  func number(_ action: Action, about path: String, by actor: Actor, _ members: [JSON.Member] = [])
+    -> NewEntry
   {
-    lastAuditNumber += 1
+    lastNumber += 1
     var entry: [JSON.Member] = [
-      .init("id", .text(String(lastAuditNumber))), .init("at", .text(Timestamp.now.description)),
+      .init("id", .text(String(lastNumber))), .init("at", .text(Timestamp.now.description)),
       .init("deed", .text(action.rawValue)), .init("about", .text(path)), .init("by", .text(actor.word.rawValue)),
     ]
     if let client = actor.client { entry.append(.init("client", .text(client.text))) }
     entry += members
-    return NewAuditEntry(
-      row: StoredAuditEntry(number: lastAuditNumber, entry: JSON.object(entry).bytes), action: action, path: path,
+    return NewEntry(
+      row: StoredAuditEntry(number: lastNumber, entry: JSON.object(entry).bytes), action: action, path: path,
       entry: entry)
   }
 
-  func report(_ new: NewAuditEntry) {
+  func report(_ new: NewEntry) {
     let entry = JSON.object(new.entry)
     show(new.row, entry)
-    trimAuditEntries(of: entry["by"]?.text ?? "")
+    trim(of: entry["by"]?.text ?? "")
     log(
       .info, for: .operator, new.action.rawValue, "\(new.path) was \(new.action.rawValue)",
       new.entry.dropFirst(2).map { .init($0.name, .text($0.value.text ?? $0.value.line)) })
   }
 
+  /// Past it all are forgotten, and have a second entry when they come again.
+  private static let admittedMembersMax = 65_536
+
+  /// Whether a rule admits a member for the first time: only that has an entry.
+  func isFirstAdmission(of member: EndpointID) -> Bool {
+    if admittedMembers.count >= Self.admittedMembersMax { admittedMembers = [] }
+    return admittedMembers.insert(member).inserted
+  }
+
   /// Returns when all entries until now would survive a power cut.
-  func audited() async {
-    let last = lastAuditNumber
-    if lastStoredAuditNumber >= last { return }
+  func flush() async {
+    let last = lastNumber
+    if lastStoredNumber >= last { return }
     _ = try? await store.perform { _ in }
-    lastStoredAuditNumber = max(lastStoredAuditNumber, last)
+    lastStoredNumber = max(lastStoredNumber, last)
   }
 
   /// Restores the entries from before this start.
-  func restoreAudit(_ rows: [StoredAuditEntry]) {
+  func restore(_ rows: [StoredAuditEntry], of clients: Clients) {
     for row in rows {
       if let entry = try? JSON(parsing: row.entry) { show(row, entry) }
     }
-    lastAuditNumber = rows.last?.number ?? 0
-    lastStoredAuditNumber = lastAuditNumber
+    lastNumber = rows.last?.number ?? 0
+    lastStoredNumber = lastNumber
     // Entries of clients that were removed while this gateway was being killed.
-    let gone = Set(auditList.seen(by: .console).compactMap { $0.facets["client"] }).filter {
+    let gone = Set(list.seen(by: .console).compactMap { $0.facets["client"] }).filter {
       clients.clients[ClientID(text: $0)] == nil
     }
-    for client in gone { removeAuditEntries(of: ClientID(text: client)) }
+    for client in gone { removeEntries(of: ClientID(text: client)) }
   }
 
   /// Removes a client's actions with its own things; its pairing and revocation stay.
-  func removeAuditEntries(of client: ClientID) {
-    for item in Array(auditList.seen(by: .console, where: ["client": client.text])) {
-      guard item.facets["deed"].flatMap(AuditAction.init)?.endsWithClient == true, let number = Int(item.id) else {
+  func removeEntries(of client: ClientID) {
+    for item in Array(list.seen(by: .console, where: ["client": client.text])) {
+      guard item.facets["deed"].flatMap(Action.init)?.endsWithClient == true, let number = Int(item.id) else {
         continue
       }
-      auditNumbers[item.facets["by"] ?? ""]?.removeAll { $0 == number }
-      removeAuditEntry(number)
+      numbers[item.facets["by"] ?? ""]?.removeAll { $0 == number }
+      remove(number)
     }
   }
 
   private func show(_ row: StoredAuditEntry, _ entry: JSON) {
     var facets: [String: String] = [:]
     for name in ["deed", "by", "client"] { facets[name] = entry[name]?.text }
-    auditList.put(String(row.number), written: row.entry, owner: .operators, facets: facets)
-    auditNumbers[facets["by"] ?? "", default: []].append(row.number)
+    list.put(String(row.number), written: row.entry, owner: .operators, facets: facets)
+    numbers[facets["by"] ?? "", default: []].append(row.number)
   }
 
-  private func trimAuditEntries(of kind: String) {
-    while auditNumbers[kind]?.count ?? 0 > Self.auditEntriesMax, let oldest = auditNumbers[kind]?.popFirst() {
-      removeAuditEntry(oldest)
+  private func trim(of kind: String) {
+    while numbers[kind]?.count ?? 0 > Self.entriesMax, let oldest = numbers[kind]?.popFirst() {
+      remove(oldest)
     }
   }
 
-  private func removeAuditEntry(_ number: Int) {
-    auditList.remove(String(number))
+  private func remove(_ number: Int) {
+    list.remove(String(number))
     _ = store.enqueue({ try $0.removeAuditEntry(number) }, answer: { _ in })
   }
 }

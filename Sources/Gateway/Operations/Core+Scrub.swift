@@ -56,14 +56,14 @@ extension Core {
   /// The approximate number of bytes that a pass reads.
   var bytesToScrub: Int {
     let database = Folder.size(of: "\(options.folder)/\(Gateway.storeName)")
-    let (sum, isTooMuch) = database.addingReportingOverflow(Int(clamping: diskUse.total))
+    let (sum, isTooMuch) = database.addingReportingOverflow(Int(clamping: disk.used.total))
     return isTooMuch ? .max : sum
   }
 
   /// The next complete files in order.
   func filesToScrub(after last: ScrubbedFile.Key?, atMost count: Int) -> [ScrubbedFile] {
     var files: [ScrubbedFile] = []
-    for id in sessions.keys.filter({ $0 >= last?.session ?? "" }).sorted() {
+    for id in sessions.ids.filter({ $0 >= last?.session ?? "" }).sorted() {
       guard let session = sessions[id], files.count < count else { break }
       files += session.resourceModels.values.compactMap { model in
         let key = ScrubbedFile.Key(session: id, resource: model.id)
@@ -106,7 +106,7 @@ extension Core {
         .error, for: .operator, "damaged",
         "the database is damaged: the disk or memory may be failing; stop the gateway and restore a backup",
         [.init("what", .text(what)), .init("file", .text("\(options.folder)/\(Gateway.storeName)"))])
-      publishEvent("storeDamaged", about: "/v1/gateway", .operators, [.init("cause", .text(what))])
+      events.publish("storeDamaged", about: "/v1/gateway", .operators, [.init("cause", .text(what))])
     case .message(let number, let ordinal):
       scrub.count(.message)
       let session = sessions.values.first { $0.stored?.number == number }
@@ -114,7 +114,7 @@ extension Core {
         .error, for: .operator, "damaged",
         "a stored message is damaged: the disk or memory may be failing; restore a backup if it matters",
         [.init("session", .text(session?.path ?? "number \(number)")), .init("ordinal", .number(ordinal))])
-      if let session { publishEvent("messageDamaged", about: session.messages.path, session.owner) }
+      if let session { events.publish("messageDamaged", about: session.messages.path, session.owner) }
     }
   }
 

@@ -31,8 +31,8 @@ extension Core {
     try await store.perform { [bytes = new.json.bytes] in try $0.keep(settings: bytes) }
     use(new)
     let names = JSON.list(changed.map(JSON.text))
-    audit(.changed, about: "/v1/gateway", by: .client(client.id), [.init("settings", names)])
-    publishEvent("settingsChanged", about: "/v1/gateway", .gateway, [.init("settings", names)])
+    audit.add(.changed, about: "/v1/gateway", by: .client(client.id), [.init("settings", names)])
+    events.publish("settingsChanged", about: "/v1/gateway", .gateway, [.init("settings", names)])
     return .json(about(to: client))
   }
 

@@ -65,9 +65,9 @@ extension Metric {
       core.meters.closes.sorted { $0.key < $1.key }.map { Sample($0.value, ("code", String($0.key))) }
     },
     .one(.gauge, "vicinity_event_streams", "Open streams of Server-Sent Events.") {
-      Double($0.count(of: EventStream.self))
+      Double($0.channels.count(of: EventStream.self))
     },
-    .one(.gauge, "vicinity_long_polls", "Open long polls.") { Double($0.count(of: LongPoll.self)) },
+    .one(.gauge, "vicinity_long_polls", "Open long polls.") { Double($0.channels.count(of: LongPoll.self)) },
     .one(
       .gauge, "vicinity_websocket_queue_bytes", "Send queues of WebSockets in bytes, without the frames of channels."
     ) {

@@ -24,8 +24,8 @@ extension Core {
     if let damage = scrub.brokenDatabase {
       return "the database is damaged (\(damage)): stop the gateway, restore a backup, and check the disk"
     }
-    if freeDiskSpace.shortage(at: Instant.now) != nil {
-      return "the disk of \(options.folder) is nearly full: less than \(freeDiskSpace.freeMin) bytes are free"
+    if disk.free.shortage(at: Instant.now) != nil {
+      return "the disk of \(options.folder) is nearly full: less than \(disk.free.freeMin) bytes are free"
     }
     if host.storeIsFailing { return "the store cannot write to \(options.folder): see the log" }
     return nil

@@ -54,7 +54,7 @@ extension Core {
   @discardableResult
   func publish(_ advertiser: AdvertiserModel) -> Item? {
     guard exists(advertiser) else { return nil }
-    return advertiserList.put(
+    return advertisers.list.put(
       advertiser.id, advertiser.json, owner: advertiser.peer.owner, facets: advertiser.facets)
   }
 
@@ -106,10 +106,10 @@ extension Core {
     var members: [JSON.Member] = [.init("serviceType", .text(serviceType))]
     switch status {
     case .starting: return
-    case .active: publishEvent(active, about: path, owner, members)
+    case .active: events.publish(active, about: path, owner, members)
     case .failed(let problem):
       members.append(.init("problem", problem.json))
-      publishEvent("\(active)Failed", about: path, owner, members)
+      events.publish("\(active)Failed", about: path, owner, members)
     }
   }
 
@@ -125,8 +125,8 @@ extension Core {
   }
 
   func remove(_ model: AdvertiserModel) {
-    guard advertisers.removeValue(forKey: model.id) != nil else { return }
-    advertiserList.remove(model.id)
+    guard advertisers.remove(model.id) else { return }
+    advertisers.list.remove(model.id)
     forget(model)
     if let advertiser = model.advertiser { start { _ in await advertiser.stop() } }
     guard model.invitations == .adhoc, let session = model.session.flatMap({ sessions[$0] }),

@@ -64,7 +64,7 @@ extension Core {
   @discardableResult
   func publish(_ model: BrowserModel) -> Item? {
     guard exists(model) else { return nil }
-    return browserList.put(model.id, model.json, owner: model.peer.owner, facets: model.facets)
+    return browsers.list.put(model.id, model.json, owner: model.peer.owner, facets: model.facets)
   }
 
   private func set(_ status: DiscoveryStatus, of model: BrowserModel) {
@@ -80,19 +80,19 @@ extension Core {
     switch event {
     case .found(let peer):
       publish(peer, in: model)
-      publishEvent("found", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
+      events.publish("found", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
     case .updated(let peer):
       let wasAway = model.present[peer.id]?.awaySince != nil
       publish(peer, in: model)
       let isAway = peer.awaySince != nil
-      publishEvent(
+      events.publish(
         wasAway == isAway ? "updated" : isAway ? "away" : "here", about: "\(model.found.path)/\(peer.id)", owner,
         [.init("displayName", .text(peer.name))])
     case .lost(let peer):
       model.present[peer.id] = nil
       model.awaySince[peer.id] = nil
       model.found.remove(peer.id.text)
-      publishEvent("lost", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
+      events.publish("lost", about: "\(model.found.path)/\(peer.id)", owner, [.init("displayName", .text(peer.name))])
     }
   }
 
@@ -116,10 +116,10 @@ extension Core {
   }
 
   func remove(_ model: BrowserModel) {
-    guard browsers.removeValue(forKey: model.id) != nil else { return }
-    browserList.remove(model.id)
+    guard browsers.remove(model.id) else { return }
+    browsers.list.remove(model.id)
     forget(model)
-    end(model.found)
+    channels.end(model.found)
     let browser = model.browser
     start { _ in await browser.stop() }
   }

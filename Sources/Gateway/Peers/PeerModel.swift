@@ -43,7 +43,7 @@ extension Core {
   @discardableResult
   func add(_ peer: PeerModel) -> Item? {
     peers[peer.id] = peer
-    publishEvent("peerAdded", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
+    events.publish("peerAdded", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
     for advice in earlyAdvice.filter({ $0.peer == peer.peer.id }) { report(advice) }
     earlyAdvice.removeAll { $0.peer == peer.peer.id }
     if case .client(let client) = peer.owner {
@@ -56,7 +56,7 @@ extension Core {
   @discardableResult
   func publish(_ peer: PeerModel) -> Item? {
     guard exists(peer) else { return nil }
-    return peerList.put(peer.id, peer.json, owner: peer.owner, facets: ["lifetime": peer.lifetime.rawValue])
+    return peers.list.put(peer.id, peer.json, owner: peer.owner, facets: ["lifetime": peer.lifetime.rawValue])
   }
 
   /// Announces advice to those who see its peer. A name is advised on before its peer is stored and added here.
@@ -65,7 +65,7 @@ extension Core {
       earlyAdvice = earlyAdvice.suffix(Self.earlyAdviceMax - 1) + [advice]
       return
     }
-    publishEvent(
+    events.publish(
       "advice", about: peer.path, peer.owner,
       [.init("displayName", .text(peer.peer.name)), .init("text", .text(advice.description))])
   }
@@ -100,13 +100,13 @@ extension Core {
 
   /// Removes a peer; it leaves everything that it was in.
   func remove(_ peer: PeerModel) {
-    guard peers.removeValue(forKey: peer.id) != nil else { return }
+    guard peers.remove(peer.id) else { return }
     for advertiser in advertisers.values where advertiser.peer === peer { remove(advertiser) }
     for browser in browsers.values where browser.peer === peer { remove(browser) }
     for session in sessions.values where session.peer === peer { remove(session) }
     for invitation in invitations.values where invitation.peer === peer { remove(invitation) }
-    peerList.remove(peer.id)
-    publishEvent("peerRemoved", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
+    peers.list.remove(peer.id)
+    events.publish("peerRemoved", about: peer.path, peer.owner, [.init("displayName", .text(peer.peer.name))])
     let peer = peer.peer
     start { _ in await peer.remove() }
   }

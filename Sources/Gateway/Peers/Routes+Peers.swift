@@ -9,11 +9,11 @@ extension Routes {
     Route(.post, "/v1/peers", .role(.member), body: .json, .later(makePeer)),
     Route(
       .get, "/v1/peers", .role(.viewer),
-      .collection(facets: [Facet("lifetime", of: PeerModel.Lifetime.self)]) { core, _ in core.peerList }),
+      .collection(facets: [Facet("lifetime", of: PeerModel.Lifetime.self)]) { core, _ in core.peers.list }),
     Route(
       .get, "/v1/peers/{peer}", .role(.viewer),
       .now { core, call in
-        try core.item(call[0], in: core.peerList, "peer", call)
+        try core.item(call[0], in: core.peers.list, "peer", call)
       }),
     Route(
       .delete, "/v1/peers/{peer}", .role(.member),
@@ -22,7 +22,7 @@ extension Routes {
         guard core.peers[call[0]] != nil else { return .nothing }
         let peer = try core.peer(call[0], for: client)
         if peer.owner == .gateway { throw Problem(.forbidden, "the gateway's own peer lives as long as the gateway") }
-        try call.checkMatch(core.peerList[peer.id])
+        try call.checkMatch(core.peers.list[peer.id])
         let id = peer.id
         try await core.store.perform { try $0.removePeer(id) }
         core.remove(peer)
@@ -36,12 +36,12 @@ extension Routes {
         "peer", "serviceType", Facet("state", DiscoveryStatus.names(active: AdvertiserModel.active)),
       ]) {
         core, _ in
-        core.advertiserList
+        core.advertisers.list
       }),
     Route(
       .get, "/v1/advertisers/{advertiser}", .role(.viewer),
       .now { core, call in
-        try core.item(call[0], in: core.advertiserList, "advertiser", call)
+        try core.item(call[0], in: core.advertisers.list, "advertiser", call)
       }),
     Route(.patch, "/v1/advertisers/{advertiser}", .role(.member), body: .json, .later(updateAdvertiser)),
     Route(
@@ -50,7 +50,7 @@ extension Routes {
         let client = try call.need()
         guard core.advertisers[call[0]] != nil else { return await core.replyToMissing() }
         let advertiser = try core.advertiser(call[0], for: client)
-        try call.checkMatch(core.advertiserList[advertiser.id])
+        try call.checkMatch(core.advertisers.list[advertiser.id])
         core.remove(advertiser)
         await core.waitForRemovals()
         return .nothing
@@ -60,12 +60,12 @@ extension Routes {
     Route(
       .get, "/v1/browsers", .role(.viewer),
       .collection(facets: ["peer", "serviceType", Facet("state", DiscoveryStatus.names(active: BrowserModel.active))]) {
-        core, _ in core.browserList
+        core, _ in core.browsers.list
       }),
     Route(
       .get, "/v1/browsers/{browser}", .role(.viewer),
       .now { core, call in
-        try core.item(call[0], in: core.browserList, "browser", call)
+        try core.item(call[0], in: core.browsers.list, "browser", call)
       }),
     Route(
       .delete, "/v1/browsers/{browser}", .role(.member),
@@ -74,7 +74,7 @@ extension Routes {
         guard core.browsers[call[0]] != nil else { return await core.replyToMissing() }
         let browser = try core.browser(call[0], for: client)
         guard browser.peer.owner.isChangeable(by: client) else { throw Problem.notYours() }
-        try call.checkMatch(core.browserList[browser.id])
+        try call.checkMatch(core.browsers.list[browser.id])
         core.remove(browser)
         await core.waitForRemovals()
         return .nothing
@@ -197,7 +197,7 @@ extension Routes {
 
   private static func updateAdvertiser(_ core: Core, _ call: Call) async throws -> Reply {
     let model = try core.advertiser(call[0], for: call.need())
-    try call.checkMatch(core.advertiserList[model.id])
+    try call.checkMatch(core.advertisers.list[model.id])
     var fields = try call.fields()
     let info = try fields.dictionary("discoveryInfo", max: Limits.discoveryPairsMax)
     try fields.end()
@@ -236,7 +236,7 @@ extension Routes {
       throw Problem(error, field: "serviceType", rule: "P-ADV-1")
     }
     guard core.exists(peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
-    let model = BrowserModel(peer, browser, until) { core.collection($0) }
+    let model = BrowserModel(peer, browser, until) { core.channels.collection($0) }
     core.begin(model)
     reservation.release()
     core.keep(model)

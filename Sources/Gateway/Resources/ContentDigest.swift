@@ -170,7 +170,7 @@ extension Core {
         .init("resource", .text(about)), .init("file", .text(file)), .init("what", .text(what)),
         .init("aside", .text(model.content.path ?? "")),
       ])
-    publishEvent("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
+    events.publish("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
     if !wasOver {
       reportEnd(of: model, as: .damaged, in: session)
       start { _ in await outgoing?.cancel() }

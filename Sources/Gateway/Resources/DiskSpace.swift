@@ -49,7 +49,19 @@ extension SessionParameters.Retention {
   var onDisk: UInt64 { kind == .durable ? UInt64(limits.bytes) : 0 }
 }
 
-extension Core {
+/// The disk space of the gateway: the part that each owner uses or has reserved, and the free part.
+final class DiskSpace {
+  /// Disk use by resources, for each owner.
+  private(set) var used = DiskUse()
+  /// Disk use by the messages that sessions may keep, for each owner.
+  private(set) var reservedForHistory = DiskUse()
+  var free: FreeDiskSpace
+  private let limits: () -> GatewayLimits
+
+  init(_ free: FreeDiskSpace, limits: @escaping () -> GatewayLimits) {
+    (self.free, self.limits) = (free, limits)
+  }
+
   /// Counts the content of a resource, once for all that share it.
   func count(_ resource: ResourceModel, of owner: Owner) {
     let content = resource.content
@@ -61,22 +73,79 @@ extension Core {
   }
 
   /// Counts a removed resource no more.
-  func removeFromUse(_ resource: ResourceModel, of owner: Owner) {
+  func remove(_ resource: ResourceModel, of owner: Owner) {
     resource.content.leave(resource.id)
     count(resource, of: owner)
   }
 
   private func count(_ content: ResourceContent, of owner: Owner, onDisk bytes: UInt64, awaited: UInt64) {
-    diskUse.change(owner, from: content.quotaBytes, to: bytes)
+    used.change(owner, from: content.quotaBytes, to: bytes)
     content.quotaBytes = bytes
-    freeDiskSpace.reserve(awaited, insteadOf: content.reservedDiskBytes)
+    free.reserve(awaited, insteadOf: content.reservedDiskBytes)
     content.reservedDiskBytes = awaited
   }
 
+  /// Throws if a content may not grow so far: on the disk beyond the bytes present or reserved, or in its owner's
+  /// quota.
+  func checkRoom(for content: ResourceContent, upTo end: UInt64, of owner: Owner) throws(Problem) {
+    try requireFree(for: end - min(end, max(content.uploaded, content.reservedEnd)), "taken any more")
+    try checkQuota(for: max(end, content.quotaBytes) - content.quotaBytes, of: owner)
+  }
+
+  /// Throws if so many more bytes exceed the disk or the owner's quota.
+  func checkRoom(for bytes: UInt64, of owner: Owner) throws(Problem) {
+    try requireFree(for: bytes, "taken any more")
+    try checkQuota(for: bytes, of: owner)
+  }
+
+  private func checkQuota(for bytes: UInt64, of owner: Owner) throws(Problem) {
+    let bytesMax = limits().resourceBytesPerClient
+    let taken = used[owner]
+    guard taken <= bytesMax, bytes <= UInt64(bytesMax) - taken else {
+      throw .noSpace(
+        "quota exceeded: resources of this client use \(taken) of \(bytesMax) bytes, and this one needs \(bytes) more: delete other resources",
+        rule: "resourceBytesPerClient", limit: bytesMax)
+    }
+  }
+
+  /// Reserves quota for the history of another session while that is open; throws if it is exceeded.
+  func reserve(_ retention: SessionParameters.Retention, for owner: Owner) throws(Problem) {
+    let (bytes, bytesMax) = (retention.onDisk, limits().historyBytesPerClient)
+    let reserved = reservedForHistory[owner]
+    guard bytes == 0 || reserved <= bytesMax && bytes <= UInt64(bytesMax) - reserved else {
+      throw .noSpace(
+        "quota exceeded: sessions of this client have reserved \(reserved) of \(bytesMax) bytes of history, and this one needs \(bytes) more: reduce history.bytes, or end other sessions",
+        field: "history.bytes", rule: "historyBytesPerClient", limit: bytesMax)
+    }
+    reservedForHistory.change(owner, from: 0, to: bytes)
+  }
+
+  func release(_ retention: SessionParameters.Retention, of owner: Owner) {
+    reservedForHistory.change(owner, from: retention.onDisk, to: 0)
+  }
+
+  /// Counts the history of a session from before this start.
+  func restore(_ retention: SessionParameters.Retention, of owner: Owner) {
+    reservedForHistory.change(owner, from: 0, to: retention.onDisk)
+  }
+
+  /// Throws if the disk has no room for more, besides the work in progress.
+  func requireFree(for bytes: UInt64 = 0, _ undone: String) throws(Problem) {
+    guard let left = free.shortage(of: bytes, at: Instant.now) else { return }
+    let freeMin = free.freeMin
+    throw .noSpace(
+      left < freeMin
+        ? "less than \(freeMin) bytes are free on the gateway's disk (without those that are reserved), so nothing was \(undone): make room on it"
+        : "\(left) bytes are free on the gateway's disk, \(freeMin) stay so, and this is \(bytes) more: make room on it",
+      rule: "diskFreeBytes", limit: Int(clamping: freeMin))
+  }
+}
+
+extension Core {
   /// Counts a content again; one whose resources were removed uses nothing.
   func recount(_ content: ResourceContent, in session: SessionModel) {
     // All that share an upload count the same.
-    if let resource = user(of: content, in: session) { count(resource, of: session.owner) }
+    if let resource = user(of: content, in: session) { disk.count(resource, of: session.owner) }
   }
 
   /// Reserves quota and disk space for an upload's bytes before they are written, so that concurrent uploads stay
@@ -91,45 +160,6 @@ extension Core {
   func uploadEnded(to content: ResourceContent, in session: SessionModel) {
     (content.upload, content.reservedEnd) = (nil, 0)
     recount(content, in: session)
-  }
-
-  /// Throws if a content may not grow so far: on the disk beyond the bytes present or reserved, or in its owner's
-  /// quota.
-  func checkRoom(for content: ResourceContent, upTo end: UInt64, of owner: Owner) throws(Problem) {
-    try requireFreeSpace(for: end - min(end, max(content.uploaded, content.reservedEnd)), "taken any more")
-    try checkQuota(for: max(end, content.quotaBytes) - content.quotaBytes, of: owner)
-  }
-
-  /// Throws if so many more bytes exceed the disk or the owner's quota.
-  func checkRoom(for bytes: UInt64, of owner: Owner) throws(Problem) {
-    try requireFreeSpace(for: bytes, "taken any more")
-    try checkQuota(for: bytes, of: owner)
-  }
-
-  private func checkQuota(for bytes: UInt64, of owner: Owner) throws(Problem) {
-    let bytesMax = currentLimits.resourceBytesPerClient
-    let taken = diskUse[owner]
-    guard taken <= bytesMax, bytes <= UInt64(bytesMax) - taken else {
-      throw .noSpace(
-        "quota exceeded: resources of this client use \(taken) of \(bytesMax) bytes, and this one needs \(bytes) more: delete other resources",
-        rule: "resourceBytesPerClient", limit: bytesMax)
-    }
-  }
-
-  /// Reserves quota for the history of another session while that is open; throws if it is exceeded.
-  func reserveQuota(_ retention: SessionParameters.Retention, for owner: Owner) throws(Problem) {
-    let (bytes, bytesMax) = (retention.onDisk, currentLimits.historyBytesPerClient)
-    let reserved = historyUse[owner]
-    guard bytes == 0 || reserved <= bytesMax && bytes <= UInt64(bytesMax) - reserved else {
-      throw .noSpace(
-        "quota exceeded: sessions of this client have reserved \(reserved) of \(bytesMax) bytes of history, and this one needs \(bytes) more: reduce history.bytes, or end other sessions",
-        field: "history.bytes", rule: "historyBytesPerClient", limit: bytesMax)
-    }
-    historyUse.change(owner, from: 0, to: bytes)
-  }
-
-  func releaseQuota(_ retention: SessionParameters.Retention, of owner: Owner) {
-    historyUse.change(owner, from: retention.onDisk, to: 0)
   }
 
   /// Ends a resource for lack of disk space or quota, and notifies its sender and its recipient.

@@ -33,16 +33,3 @@ struct FreeDiskSpace {
     return left < freeMin || left - freeMin < bytes ? left : nil
   }
 }
-
-extension Core {
-  /// Throws if the disk has no room for more, besides the work in progress.
-  func requireFreeSpace(for bytes: UInt64 = 0, _ undone: String) throws(Problem) {
-    guard let free = freeDiskSpace.shortage(of: bytes, at: Instant.now) else { return }
-    let freeMin = freeDiskSpace.freeMin
-    throw .noSpace(
-      free < freeMin
-        ? "less than \(freeMin) bytes are free on the gateway's disk (without those that are reserved), so nothing was \(undone): make room on it"
-        : "\(free) bytes are free on the gateway's disk, \(freeMin) stay so, and this is \(bytes) more: make room on it",
-      rule: "diskFreeBytes", limit: Int(clamping: freeMin))
-  }
-}

@@ -129,7 +129,7 @@ extension Core {
   @discardableResult
   func publish(_ resource: ResourceModel, in session: SessionModel) -> Item? {
     guard exists(resource, in: session) else { return nil }
-    count(resource, of: session.owner)
+    disk.count(resource, of: session.owner)
     keep(resource, in: session)
     return session.resources.put(
       resource.id, resource.json(at: "\(session.resources.path)/\(resource.id)"), owner: session.owner,
@@ -220,7 +220,7 @@ extension Core {
 
   func reportEnd(of resource: ResourceModel, as state: ResourceModel.State, in session: SessionModel) {
     meters.ended(.resource, resource.isIncoming ? .incoming : .outgoing, state.rawValue)
-    publishEvent(
+    events.publish(
       "resourceEnded", about: "\(session.resources.path)/\(resource.id)", session.owner,
       [.init("name", .text(resource.name)), .init("state", .text(state.rawValue))])
   }
@@ -239,7 +239,7 @@ extension Core {
     else { return }
     do {
       // It has grown: its size was not announced.
-      try checkRoom(for: 0, of: session.owner)
+      try disk.checkRoom(for: 0, of: session.owner)
     } catch {
       refuseForSpace(resource, in: session, error)
     }
@@ -258,7 +258,7 @@ extension Core {
       ResourceContent(size: resource.size), resource.isUnderWay ? .transferring : .offered, at: Timestamp.now)
     model.transfer = resource.number
     guard (try? add([model], to: session)) != nil else { return start { _ in await resource.decline() } }
-    publishEvent(
+    events.publish(
       "resourceOffered", about: "\(session.resources.path)/\(model.id)", session.owner,
       [.init("name", .text(model.name)), .init("displayName", .text(model.remote.name))])
     follow(resource, as: model, in: session)
@@ -288,12 +288,12 @@ extension Core {
     }
   }
 
-  func accept(_ model: ResourceModel, in session: SessionModel, as actor: AuditActor) throws(Problem) {
+  func accept(_ model: ResourceModel, in session: SessionModel, as actor: AuditLog.Actor) throws(Problem) {
     guard let incoming = model.incoming, model.state == .offered else { return }
-    try checkRoom(for: model.content.size ?? 1, of: session.owner)
+    try disk.checkRoom(for: model.content.size ?? 1, of: session.owner)
     model.state = .transferring
     publish(model, in: session)
-    audit(
+    audit.add(
       .accepted, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.remote.peer))])
     let (folder, id, place) = (receivedFolder(of: session), model.id, session.id)
     start { core in
@@ -416,7 +416,7 @@ extension Core {
     }
     if !model.isOver { reportEnd(of: model, as: isOffered ? .declined : .cancelled, in: session) }
     session.resourceModels[model.id] = nil
-    removeFromUse(model, of: session.owner)
+    disk.remove(model, of: session.owner)
     session.resources.remove(model.id)
     endUpload(to: model)
     forget(model)

@@ -44,7 +44,7 @@ extension Routes {
     let size = try fields.integer("size", in: 0...Int64(core.currentLimits.resourceBytes))
     let url = try fields.text("url")
     try fields.end()
-    if url == nil { try core.checkRoom(for: UInt64(size ?? 0), of: session.owner) }
+    if url == nil { try core.disk.checkRoom(for: UInt64(size ?? 0), of: session.owner) }
     try core.requireDiskSpace(for: session.peer, "offered")
     let (shared, group) = (ResourceContent(size: size.map(UInt64.init)), isOne ? nil : Secrets.id())
     let models = members.map { member in
@@ -83,12 +83,12 @@ extension Routes {
         field: "state")
     }
     try core.requireDiskSpace(for: session.peer, toAnswer: answer == .accepted)
-    let actor = Core.AuditActor.client(try call.need().id)
+    let actor = AuditLog.Actor.client(try call.need().id)
     switch answer {
     case .accepted: try core.accept(model, in: session, as: actor)
     case .declined:
       model.state = .declined
-      core.audit(
+      core.audit.add(
         .declined, about: "\(session.resources.path)/\(model.id)", by: actor, [.init("peer", .text(model.remote.peer))])
     }
     let item = try core.publish(model, in: session).orGone("resource")
@@ -147,7 +147,7 @@ extension Routes {
         .tooLarge, "the content would have \(start + length) bytes, and may have \(bytesMax)",
         field: "Content-Length", rule: "size", limit: Int(clamping: bytesMax))
     }
-    try core.checkRoom(for: content, upTo: start + length, of: session.owner)
+    try core.disk.checkRoom(for: content, upTo: start + length, of: session.owner)
     if start == 0 {
       content.restartUpload()
       core.recount(content, in: session)
@@ -170,7 +170,7 @@ extension Routes {
       .init(
         admit: { (count) throws(Problem) in
           guard core.isNeeded(content, in: session) else { throw .goneResource }
-          try core.checkRoom(for: content, upTo: content.uploaded + UInt64(count), of: session.owner)
+          try core.disk.checkRoom(for: content, upTo: content.uploaded + UInt64(count), of: session.owner)
           core.reserveQuota(for: content, upTo: content.uploaded + UInt64(count), in: session)
         },
         write: { [host = core.host] piece in try await host.onDisk { try file.write(piece) } },
@@ -315,7 +315,7 @@ extension Core {
       .error, for: .operator, "damaged",
       "a file that was uploaded in part before the last start is damaged: the disk or memory may be failing",
       [.init("resource", .text(about)), .init("file", .text(path))])
-    publishEvent("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
+    events.publish("resourceDamaged", about: about, session.owner, [.init("name", .text(model.name))])
     content.restartUpload()
     var problem = Problem(
       .conflict,

@@ -22,7 +22,7 @@ extension Core {
       : sessions.values.reduce(0) { sum, session in
         sum + session.resourceModels.values.count { $0.state == .transferring }
       }
-    let followers = count(of: EventStream.self) + count(of: LongPoll.self)
+    let followers = channels.count(of: EventStream.self) + channels.count(of: LongPoll.self)
     return max(0, (front?.requestsUnderWay ?? 0) - followers) + sockets.streams.count + resources
   }
 
@@ -32,7 +32,7 @@ extension Core {
     controlSocket = nil
     host.network?.closePort()
     sockets.closeChannels(.restart, "the gateway stops: reconnect")
-    release()
+    channels.release()
     log(
       .info, for: .operator, "draining", "the gateway accepts no new requests",
       [.init("underWay", .number(workUnderWay))])

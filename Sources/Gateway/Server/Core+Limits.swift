@@ -44,9 +44,9 @@ extension Core {
       ("largeAnswersWaiting", ResponseBudget.waitingMax), ("turnMicroseconds", Int(FairQueue.turnTime / 1_000)),
       ("waitSeconds", Listing.waitMax),
       // History and retention.
-      ("changes", channel.changesMax), ("changesBytes", channel.changesBytesMax), ("events", Self.eventsMax),
+      ("changes", channel.changesMax), ("changesBytes", channel.changesBytesMax), ("events", EventLog.countMax),
       ("invitations", Self.invitationsMax), ("invitationsBytes", Self.invitationBytesMax),
-      ("auditEntries", Self.auditEntriesMax), ("idempotencyKeys", Idempotency.answersMax),
+      ("auditEntries", AuditLog.entriesMax), ("idempotencyKeys", Idempotency.answersMax),
       ("idempotencyBytes", Idempotency.bytesMax), ("idempotencyKeyBytes", Idempotency.keyBytesMax),
       ("idempotencySeconds", Idempotency.keptFor.wholeSeconds), ("storeQueue", Writer.queueMax),
       // WebSockets.

@@ -61,7 +61,7 @@ extension Core {
     }
     restoreSettings(settings)
     clients.restore(stored)
-    restoreAudit(auditEntries)
+    audit.restore(auditEntries, of: clients)
     for client in clients.clients.values.sorted(by: { $0.createdAt < $1.createdAt }) { show(client) }
     for peer in carried {
       guard let key = peer.key else { continue }
@@ -76,23 +76,23 @@ extension Core {
     switch condition {
     case .discoveryUnavailable(let cause, let cure):
       discoveryError = (cause, cure)
-      publishEvent(
+      events.publish(
         "discoveryUnavailable", about: "/v1/gateway", .gateway,
         [.init("cause", .text(cause)), .init("cure", .text(cure))])
     // The gateway's log has it.
     case .mediumUnavailable: break
     case .discoveryAvailable:
       discoveryError = nil
-      publishEvent("discoveryAvailable", about: "/v1/gateway", .gateway)
+      events.publish("discoveryAvailable", about: "/v1/gateway", .gateway)
     case .addresses(let addresses):
       self.addresses = addresses
       renewCertificate()
     case .notStored(let cause):
-      publishEvent("notStored", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
-    case .storedAgain: publishEvent("storedAgain", about: "/v1/gateway", .operators)
+      events.publish("notStored", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
+    case .storedAgain: events.publish("storedAgain", about: "/v1/gateway", .operators)
     case .conflict(let host):
       conflict = host
-      publishEvent("conflict", about: "/v1/gateway", .operators, [.init("host", .text(host.text))])
+      events.publish("conflict", about: "/v1/gateway", .operators, [.init("host", .text(host.text))])
     }
   }
 }

@@ -172,7 +172,7 @@ public actor Gateway {
   var sessionStore: SessionStore? { core?.sessionStore }
   /// The number of kinds of resources that are being made.
   var quotaReservationCount: Int { core?.quotaReservations.count ?? 0 }
-  var diskReserved: UInt64 { core?.freeDiskSpace.reserved ?? 0 }
+  var diskReserved: UInt64 { core?.disk.free.reserved ?? 0 }
 
   nonisolated func report(_ condition: Condition) { conditionContinuation.yield(condition) }
 

@@ -16,7 +16,7 @@ extension Routes {
         return .json(["items": .list(await core.host.links.map { $0.json(withAddress: isOperator) })])
       }),
     Route(.get, "/v1/gateway/authority", .anyone, .now { core, _ in try core.authority() }),
-    Route(.get, "/v1/events", .role(.viewer), .collection(facets: ["event"]) { core, _ in core.eventList }),
+    Route(.get, "/v1/events", .role(.viewer), .collection(facets: ["event"]) { core, _ in core.events.list }),
     Route(
       .get, "/v1/socket", .anyone,
       .socket(Sockets.subprotocol) { core, head, _, _ in
@@ -91,8 +91,8 @@ extension Core {
         "client",
         [
           "id": .text(client.id.text), "name": .text(client.name), "role": .text(client.role.rawValue),
-          "scopes": client.scopes.json, "resourceBytes": .number(diskUse[.client(client.id)]),
-          "historyBytes": .number(historyUse[.client(client.id)]),
+          "scopes": client.scopes.json, "resourceBytes": .number(disk.used[.client(client.id)]),
+          "historyBytes": .number(disk.reservedForHistory[.client(client.id)]),
         ]),
       .init("addresses", .list(addresses.map(JSON.text))), .init("urls", .list(urls.map(JSON.text))),
       .init(

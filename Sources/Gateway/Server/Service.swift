@@ -163,7 +163,7 @@ final class Service: WebHandler {
     do {
       switch request.route.work {
       case .now(let work):
-        answer(try core.runIdempotently(call) { try work(core, call) }, exchange)
+        answer(try core.idempotency.run(call) { try work(core, call) }, exchange)
       case .collection(let facets, let work):
         try readCollection(try work(core, call), try Listing(call, facets: facets), call, exchange)
       case .live(let work):
@@ -174,7 +174,7 @@ final class Service: WebHandler {
         problem.headers = [.init(name: "Upgrade", value: "websocket")]
         throw problem
       case .later(let work):
-        if let reply = try core.recall(call) { return answer(reply, exchange) }
+        if let reply = try core.idempotency.recall(call) { return answer(reply, exchange) }
         later(call, exchange, work)
       case .nowOrLater(let now, let work):
         if let reply = try now(core, call) { return answer(reply, exchange) }
@@ -205,8 +205,8 @@ final class Service: WebHandler {
         core.log.refused(problem, core.service?.name(of: number) ?? "a request", by: call.client)
         reply = Reply(problem)
       }
-      await core.audited()
-      core.remember(reply, to: call)
+      await core.audit.flush()
+      core.idempotency.remember(reply, to: call)
       core.service?.answer(reply, number)
     }
   }
@@ -248,7 +248,9 @@ final class Service: WebHandler {
     core.start { core in
       do {
         // It may have ended meanwhile.
-        guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
+        guard let collection = core.channels.collection(at: path) else {
+          throw Problem(.gone, "the session was left meanwhile")
+        }
         let recalled = try await collection.readHistory(listing)
         guard let service = core.service, let exchange = service.take(number) else { return }
         try service.respondWithCollection(collection, listing, call, exchange, recalled, keeping: reservation)
@@ -269,7 +271,9 @@ final class Service: WebHandler {
       guard let self, let exchange = take(number) else { return }
       do throws(Problem) {
         let reservation = try reserved.get()
-        guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
+        guard let collection = core.channels.collection(at: path) else {
+          throw Problem(.gone, "the session was left meanwhile")
+        }
         try readCollection(collection, listing, call, exchange, keeping: reservation)
       } catch {
         refuse(error, exchange, call.client)

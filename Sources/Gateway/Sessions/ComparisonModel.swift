@@ -59,7 +59,7 @@ extension Core {
     }
     (model.comparison, model.state) = (comparison, .pending)
     publish(model, in: session)
-    publishEvent(
+    events.publish(
       "comparison", about: "\(session.comparisons.path)/\(model.id)", session.owner,
       [.init("displayName", .text(model.member.name))])
     let place = session.id

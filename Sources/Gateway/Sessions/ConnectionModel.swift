@@ -66,7 +66,7 @@ extension Core {
       default: .failed
       }
     publish(connection, in: session)
-    publishEvent(
+    events.publish(
       "connectionEnded", about: "\(session.connections.path)/\(id)", session.owner,
       [.init("state", .text(connection.state.rawValue))])
   }

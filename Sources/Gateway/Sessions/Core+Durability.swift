@@ -45,7 +45,7 @@ extension Core {
   /// The same for a change that takes room on the disk.
   func requireDiskSpace(_ undone: String) throws(Problem) {
     try requireStore(undone)
-    try requireFreeSpace(undone)
+    try disk.requireFree(undone)
   }
 
   /// The same for the data of a peer: nothing is stored where the peer is not durable.
@@ -84,7 +84,7 @@ extension Core {
       model.blocked = Set((settings["blocked"]?.list ?? []).compactMap(\.text))
       model.adhoc = settings["adhoc"]?.text
       register(model)
-      historyUse.change(model.owner, from: 0, to: retention.onDisk)
+      disk.restore(retention, of: model.owner)
       begin(model)
       var contents: [String: ResourceContent] = [:]
       let restored = resources.compactMap { ResourceModel($0, in: options.folder, &contents) }

@@ -6,103 +6,20 @@ internal import Reactor
 extension Core {
   // MARK: Events
 
-  /// The time for events in one turn of the loop, as where two crowds join; and how many, and how many bytes of messages,
-  /// may wait for the next turn.
-  private static let eventsTime: UInt64 = 5_000_000
-  private static let pendingEventsMax = 4_096
-  private static let pendingBytesMax = 8 << 20
-
-  /// An event that waits for its turn, and its sessions.
-  struct PendingEvent {
-    enum Kind {
-      case event(SessionEvent)
-      case members([Member], MemberState)
-      case adhoc(DiscoveryState)
-      case closed
-    }
-
-    let kind: Kind
-    let sessions: [EndpointID]
-    /// The members whose state lists are to show, and the sessions in which they do; no state whose next one waits behind
-    /// it.
-    var listed: (members: [Member], sessions: [EndpointID]) = ([], [])
-
-    /// Does not list these members in these sessions, where it is all of its members or all of its sessions.
-    mutating func unlist(_ members: [Member], in sessions: [EndpointID]) {
-      if listed.sessions == sessions {
-        let gone = Set(members.map(\.id))
-        listed.members.removeAll { gone.contains($0.id) }
-      } else if listed.members == members {
-        let gone = Set(sessions)
-        listed.sessions.removeAll { gone.contains($0) }
+  func handle(_ pending: PendingSessionEvent) {
+    switch pending.kind {
+    case .event(let event): handle(event, in: sessions.audience(pending.sessions))
+    case .members(let members, let state):
+      let listed = pending.listed
+      if !listed.members.isEmpty, !listed.sessions.isEmpty {
+        let audience = sessions.audience(listed.sessions)
+        for member in listed.members { memberChanged(member, state, audience) }
       }
+      publishChange(of: members, to: state, sessions.audience(pending.sessions))
+    case .adhoc(let state):
+      for model in sessions.models(at: pending.sessions) { adhocStateChanged(DiscoveryStatus(state), in: model) }
+    case .closed: for model in sessions.models(at: pending.sessions) { closed(model.id) }
     }
-  }
-
-  /// Handles an event later: the host is in the middle of its outputs.
-  func enqueue(_ event: SessionEvent, in sessions: [EndpointID]) {
-    if case .member(let member, let state) = event { return enqueue([member], state, in: sessions) }
-    if case .message(let message) = event { pendingBytes += message.bytes.count }
-    enqueue(PendingEvent(kind: .event(event), sessions: sessions))
-  }
-
-  /// How many events back those are looked for by which members began to connect that are connected now: mostly there are
-  /// a few of the other side, and of the one who has invited them, between.
-  private static let connectingDepth = 8
-
-  func enqueue(_ members: [Member], _ state: MemberState, in sessions: [EndpointID]) {
-    if state == .connected {
-      for index in pendingEvents.indices.suffix(Self.connectingDepth) {
-        guard case .members(_, .connecting) = pendingEvents[index].kind else { continue }
-        pendingEvents[index].unlist(members, in: sessions)
-      }
-    }
-    enqueue(PendingEvent(kind: .members(members, state), sessions: sessions, listed: (members, sessions)))
-  }
-
-  func enqueue(_ event: PendingEvent) {
-    pendingEvents.append(event)
-    if pendingEvents.count == 1 { reactor.soon { [weak self] in self?.handleEvents() } }
-  }
-
-  /// A member that connects is four events: two that it has, and two that the others have.
-  private static let latestAudiencesMax = 4
-
-  func audience(_ sessions: [EndpointID]) -> EventAudience {
-    if let latest = latestAudiences.last(where: { $0.endpoints == sessions }) { return latest }
-    let audience = EventAudience(sessions, sessions.compactMap { sessionsByEndpoint[$0] })
-    if latestAudiences.count == Self.latestAudiencesMax { latestAudiences.removeFirst() }
-    latestAudiences.append(audience)
-    return audience
-  }
-
-  private func models(of pending: PendingEvent) -> [SessionModel] {
-    pending.sessions.compactMap { sessionsByEndpoint[$0] }
-  }
-
-  private func handleEvents() {
-    let end = Reactor.now + Self.eventsTime
-    var count = 0
-    while count < pendingEvents.count,
-      Reactor.now < end || pendingEvents.count - count > Self.pendingEventsMax || pendingBytes > Self.pendingBytesMax
-    {
-      let pending = pendingEvents[count]
-      count += 1
-      switch pending.kind {
-      case .event(let event): handle(event, in: audience(pending.sessions))
-      case .members(let members, let state):
-        let listed = pending.listed
-        if !listed.members.isEmpty, !listed.sessions.isEmpty {
-          let audience = audience(listed.sessions)
-          for member in listed.members { memberChanged(member, state, audience) }
-        }
-        publishChange(of: members, to: state, audience(pending.sessions))
-      case .adhoc(let state): for model in models(of: pending) { adhocStateChanged(DiscoveryStatus(state), in: model) }
-      case .closed: for model in models(of: pending) { closed(model.id) }
-      }
-    }
-    pendingEvents.removeFirst(count)
-    if !pendingEvents.isEmpty { reactor.soon { [weak self] in self?.handleEvents() } }
   }
 
   private func handle(_ event: SessionEvent, in audience: EventAudience) {
@@ -115,9 +32,7 @@ extension Core {
       return change(member, in: audience, member.awaySince == nil ? "here" : "away") {
         $0.setAway(since: member.awaySince)
       }
-    case .message(let message):
-      pendingBytes -= message.bytes.count
-      return received(message, in: audience)
+    case .message(let message): return received(message, in: audience)
     default: break
     }
     for model in audience.sessions { handle(event, in: model) }
@@ -138,7 +53,7 @@ extension Core {
     case .comparison(let comparison): handle(comparison, in: model)
     case .comparisonFailed(let peer, let number, let reason): comparisonFailed(with: peer, number, reason, in: model)
     case .clockStepped(let step):
-      publishEvent(
+      events.publish(
         "clockStepped", about: "\(model.path)/clock", model.owner,
         [.init("milliseconds", .real(step / .milliseconds(1)))])
     case .undelivered(let members, let status):
@@ -171,17 +86,8 @@ extension Core {
       if !known.isPresent { forgetOldMembers(of: model) }
     }
     // A member that nobody has accepted by an invitation is admitted because a session is open to all.
-    if let admitting, noteAdmission(of: member) { audit(.accepted, of: member, in: admitting) }
+    if let admitting, audit.isFirstAdmission(of: member.id) { addToAudit(.accepted, of: member, in: admitting) }
   }
-
-  /// Whether it is the first time.
-  private func noteAdmission(of member: Member) -> Bool {
-    if admittedMembers.count >= Self.admittedMembersMax { admittedMembers = [] }
-    return admittedMembers.insert(member.id).inserted
-  }
-
-  /// Past it all are forgotten, and have a second entry when they come again.
-  private static let admittedMembersMax = 65_536
 
   /// Changes how these sessions see a member, nil for none that they know, at once for all that see it alike.
   private func update(
@@ -202,7 +108,7 @@ extension Core {
         slots.forEach { slot in
           guard let model = crowd.session(at: slot) else { return }
           model.counts += difference
-          if difference.connected != 0 { publishSoon(model) }
+          if difference.connected != 0 { sessionCounts.publishSoon(model) }
           note(known, before?.member, model)
         }
       }
@@ -235,7 +141,7 @@ extension Core {
     guard members.count * models.count > Self.eventsPerChangeMax, let model = models.first else {
       for model in models {
         for member in members {
-          publishEvent(
+          events.publish(
             event, about: "\(model.members.path)/\(member.id)", model.owner,
             [.init("displayName", .text(member.name))] + details)
         }
@@ -248,47 +154,12 @@ extension Core {
       counts = [.init("displayName", .text(members[0].name))]
     }
     if models.count > 1 { counts.append(.init("sessions", .number(models.count))) }
-    publishEvent(event, about: about, owner(), counts + details)
-  }
-
-  // MARK: Counts
-
-  /// How often the counts of connected members are published while the list of sessions is followed. A client that
-  /// reads the list gets the present ones.
-  private static let countInterval: Duration = .milliseconds(100)
-
-  private func publishSoon(_ model: SessionModel) {
-    guard !model.isPublishingDue else { return }
-    model.isPublishingDue = true
-    dueSessions.append(model)
-    scheduleCounts()
-  }
-
-  /// Publishes the counts that are due, soon, if anybody is to have them.
-  func scheduleCounts() {
-    guard !dueSessions.isEmpty, !areCountsScheduled, sessionList.isFollowed else { return }
-    areCountsScheduled = true
-    let pause = max(.zero, Self.countInterval - (Instant.now - countsPublishedAt))
-    reactor.schedule(after: pause) { [weak self] in
-      self?.areCountsScheduled = false
-      self?.publishCounts()
-    }
-  }
-
-  private func publishCounts() {
-    let due = dueSessions
-    if due.isEmpty { return }
-    dueSessions = []
-    countsPublishedAt = Instant.now
-    for model in due {
-      model.isPublishingDue = false
-      publish(model)
-    }
+    events.publish(event, about: about, owner(), counts + details)
   }
 
   /// The sessions with their present counts.
   var currentSessionList: Collection {
-    publishCounts()
+    sessionCounts.publish()
     return sessionList
   }
 
@@ -303,7 +174,7 @@ extension Core {
     model.members.put(
       id, invitee.json(reason, isVerified: host.knownPeer(invitee.peer) != nil), owner: model.owner,
       facets: ["peer": id, "state": "notConnected"])
-    publishEvent(
+    events.publish(
       "notConnected", about: "\(model.members.path)/\(id)", model.owner,
       [.init("displayName", .text(invitee.name)), .init("reason", .text("\(reason)"))])
   }
@@ -333,7 +204,7 @@ extension Core {
     let known = memberModel(of: view)
     let difference = MemberCounts(known) - MemberCounts(model.known(known.id))
     model.counts += difference
-    if difference.connected != 0 { publishSoon(model) }
+    if difference.connected != 0 { sessionCounts.publishSoon(model) }
     model.members.put(known.id, written: known.bytes, owner: model.owner, facets: known.facets, of: known)
     return known
   }

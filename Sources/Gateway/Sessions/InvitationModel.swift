@@ -87,7 +87,7 @@ extension Core {
   func publish(_ invitation: InvitationModel) -> Item? {
     guard let item = show(invitation) else { return nil }
     keep(invitation)
-    while invitationList.count > Self.invitationsMax || invitationList.bytes > Self.invitationBytesMax,
+    while invitations.list.count > Self.invitationsMax || invitations.list.bytes > Self.invitationBytesMax,
       let oldest = oldestInvitation(but: invitation)
     {
       remove(oldest)
@@ -99,7 +99,7 @@ extension Core {
   @discardableResult
   func show(_ invitation: InvitationModel) -> Item? {
     guard exists(invitation) else { return nil }
-    return invitationList.put(invitation.id, invitation.json, owner: invitation.peer.owner, facets: invitation.facets)
+    return invitations.list.put(invitation.id, invitation.json, owner: invitation.peer.owner, facets: invitation.facets)
   }
 
   private func oldestInvitation(but newest: InvitationModel) -> InvitationModel? {
@@ -111,9 +111,9 @@ extension Core {
   }
 
   func remove(_ invitation: InvitationModel) {
-    guard invitations.removeValue(forKey: invitation.id) != nil else { return }
+    guard invitations.remove(invitation.id) else { return }
     invitation.task?.cancel()
-    invitationList.remove(invitation.id)
+    invitations.list.remove(invitation.id)
     forget(invitation)
   }
 
@@ -128,7 +128,7 @@ extension Core {
     model.invitation = invitation
     invitations[model.id] = model
     publish(model)
-    publishEvent("invited", about: model.path, model.peer.owner, [.init("displayName", .text(invitation.name))])
+    events.publish("invited", about: model.path, model.peer.owner, [.init("displayName", .text(invitation.name))])
     let id = model.id
     if advertiser.invitations == .accept {
       let owner = model.peer.owner
@@ -138,7 +138,7 @@ extension Core {
   }
 
   /// Accepts into the session that it names, or a new one.
-  func accept(_ id: String, as actor: AuditActor) async {
+  func accept(_ id: String, as actor: AuditLog.Actor) async {
     guard let model = invitations[id], let invitation = model.takeInvitation() else { return }
     do {
       let session: SessionModel
@@ -152,7 +152,7 @@ extension Core {
       }
       try await invitation.accept(with: session.session)
       settle(id, .accepted)
-      audit(.accepted, about: model.path, by: actor, model.auditMembers)
+      audit.add(.accepted, about: model.path, by: actor, model.auditMembers)
     } catch {
       settle(id, .failed, Problem(wrapping: error))
     }
@@ -203,7 +203,7 @@ extension Core {
     model.problem = problem
     model.invitation = nil
     publish(model)
-    publishEvent("invitationEnded", about: model.path, model.peer.owner, [.init("state", .text(state.rawValue))])
+    events.publish("invitationEnded", about: model.path, model.peer.owner, [.init("state", .text(state.rawValue))])
   }
 
   func invitation(_ id: String, for client: ClientView) throws(Problem) -> InvitationModel {

@@ -69,7 +69,8 @@ extension Routes {
     try await comparison.conclude(matches: matches)
     if matches {
       core.publishKnownPeers()
-      core.audit(.trusted, about: "/v1/trusted-peers/\(comparison.member.peer.text)", by: .client(try call.need().id))
+      core.audit.add(
+        .trusted, about: "/v1/trusted-peers/\(comparison.member.peer.text)", by: .client(try call.need().id))
     }
     return .item(try session.comparisons[model.id].orGone("comparison"))
   }

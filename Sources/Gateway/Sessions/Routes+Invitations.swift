@@ -12,12 +12,12 @@ extension Routes {
     Route(
       .get, "/v1/invitations", .role(.viewer),
       .collection(facets: ["peer", Facet("state", of: InvitationModel.State.self), .direction]) { core, _ in
-        core.invitationList
+        core.invitations.list
       }),
     Route(
       .get, "/v1/invitations/{invitation}", .role(.viewer),
       .now { core, call in
-        try core.item(call[0], in: core.invitationList, "invitation", call)
+        try core.item(call[0], in: core.invitations.list, "invitation", call)
       }),
     Route(.patch, "/v1/invitations/{invitation}", .role(.member), body: .json, .later(answer)),
     Route(
@@ -26,7 +26,7 @@ extension Routes {
         let client = try call.need()
         guard core.invitations[call[0]] != nil else { return await core.replyToMissing() }
         let model = try core.invitation(call[0], for: client)
-        try call.checkMatch(core.invitationList[model.id])
+        try call.checkMatch(core.invitations.list[model.id])
         let invitation = model.invitation
         core.remove(model)
         await invitation?.decline()
@@ -68,7 +68,7 @@ extension Routes {
   private static func answer(_ core: Core, _ call: Call) async throws -> Reply {
     let client = try call.need()
     let model = try core.invitation(call[0], for: client)
-    try call.checkMatch(core.invitationList[model.id])
+    try call.checkMatch(core.invitations.list[model.id])
     var fields = try call.fields()
     let answer = try fields.word("state", of: Answer.self)
     let session = try fields.text("session")
@@ -95,7 +95,7 @@ extension Routes {
       let invitation = model.takeInvitation()
       core.settle(model.id, .declined)
       await invitation?.decline()
-      core.audit(.declined, about: model.path, by: .client(client.id), model.auditMembers)
+      core.audit.add(.declined, about: model.path, by: .client(client.id), model.auditMembers)
     case (.cancelled, false):
       model.task?.cancel()
       core.settle(model.id, .cancelled)

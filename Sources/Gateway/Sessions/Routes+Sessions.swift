@@ -206,7 +206,7 @@ extension Routes {
       throw Problem.missing("decision", call[1])
     }
     session.certificates.remove(call[1])
-    core.audit(
+    core.audit.add(
       verdict == .trust ? .accepted : .declined, about: "\(session.certificates.path)/\(call[1])",
       by: .client(try call.need().id), [.init("peer", .text(decision.member.peer.text))])
     switch verdict {
@@ -215,7 +215,7 @@ extension Routes {
       if remember {
         try await core.host.trust(decision.member.peer, as: decision.member.name)
         core.publishKnownPeers()
-        core.audit(
+        core.audit.add(
           .trusted, about: "/v1/trusted-peers/\(decision.member.peer.text)", by: .client(try call.need().id))
       }
     case .reject: try await decision.refuse()

@@ -75,12 +75,12 @@ final class SessionModel {
   let members: Collection
   let messages: Collection
   /// Unreliable messages, which are not kept.
-  private(set) lazy var datagrams = using(core.datagramCollection("\(path)/datagrams"))
-  private(set) lazy var streams = using(core.collection("\(path)/streams"))
-  private(set) lazy var resources = using(core.collection("\(path)/resources"))
-  private(set) lazy var certificates = using(core.collection("\(path)/certificates"))
-  private(set) lazy var connections = using(core.collection("\(path)/connections"))
-  private(set) lazy var comparisons = using(core.collection("\(path)/comparisons"))
+  private(set) lazy var datagrams = using(core.channels.datagramCollection("\(path)/datagrams"))
+  private(set) lazy var streams = using(core.channels.collection("\(path)/streams"))
+  private(set) lazy var resources = using(core.channels.collection("\(path)/resources"))
+  private(set) lazy var certificates = using(core.channels.collection("\(path)/certificates"))
+  private(set) lazy var connections = using(core.channels.collection("\(path)/connections"))
+  private(set) lazy var comparisons = using(core.channels.collection("\(path)/comparisons"))
   /// Those of them that anybody has used: most sessions have messages alone.
   private var used: [Collection] = []
   private unowned let core: Core
@@ -117,16 +117,16 @@ final class SessionModel {
     self.parameters = parameters
     createdAt = time
     let path = "/v1/sessions/\(session.id.text)"
-    let shared = crowd.map { core.collection("\(path)/members", of: $0.members) }
-    members = shared ?? core.collection("\(path)/members")
+    let shared = crowd.map { core.channels.collection("\(path)/members", of: $0.members) }
+    members = shared ?? core.channels.collection("\(path)/members")
     slot = shared?.slot ?? 0
     if let crowd, retention.kind == .memory {
-      let shared = core.collection("\(path)/messages", of: crowd.messages(Core.limits(of: retention)))
+      let shared = core.channels.collection("\(path)/messages", of: crowd.messages(Core.limits(of: retention)))
       (sharedMessages, messages) = (shared, shared)
     } else {
       sharedMessages = nil
-      messages = core.collection(
-        "\(path)/messages", Core.limits(of: retention), core.binaryForms, epoch: history?.session.epoch)
+      messages = core.channels.collection(
+        "\(path)/messages", Core.limits(of: retention), core.channels.binaryForms, epoch: history?.session.epoch)
     }
     history?.attach(messages, peer.owner)
     crowd?.add(self, at: slot)
@@ -198,9 +198,9 @@ extension Core {
     if parameters.trust != .any { options.trust = .ask(timeout: Self.decisionTime) }
     let retention = try retention(of: parameters, for: peer)
     try requireDiskSpace(for: peer, "opened")
-    try reserveQuota(retention, for: peer.owner)
+    try disk.reserve(retention, for: peer.owner)
     var isOpen = false
-    defer { if !isOpen { releaseQuota(retention, of: peer.owner) } }
+    defer { if !isOpen { disk.release(retention, of: peer.owner) } }
     let session = try await peer.peer.openSession(options)
     guard exists(peer) else { throw Problem(.gone, "the peer was removed meanwhile") }
     let now = Timestamp.now
@@ -217,7 +217,7 @@ extension Core {
     await keep(model)
     guard exists(model) else { throw Problem(.gone, "the peer was removed meanwhile") }
     begin(model)
-    publishEvent("sessionOpened", about: model.path, model.owner)
+    events.publish("sessionOpened", about: model.path, model.owner)
     return model
   }
 
@@ -231,7 +231,7 @@ extension Core {
   /// The crowd of a session that begins in ad hoc mode. Only its client sees such a session, whatever roles change.
   func crowd(of adhoc: String?, for peer: PeerModel) -> Crowd? {
     guard let adhoc, case .client = peer.owner else { return nil }
-    return crowd(of: adhoc)
+    return channels.crowd(of: adhoc)
   }
 
   func begin(_ model: SessionModel) {
@@ -239,11 +239,11 @@ extension Core {
     let session = model.session
     guard let events = session.observe() else {
       return start { core in
-        for await event in session.events { core.enqueue(event, in: [session.id]) }
-        core.enqueue(PendingEvent(kind: .closed, sessions: [session.id]))
+        for await event in session.events { core.sessionEvents.enqueue(event, in: [session.id]) }
+        core.sessionEvents.enqueue(.closed, in: [session.id])
       }
     }
-    for event in events { enqueue(event, in: [session.id]) }
+    for event in events { sessionEvents.enqueue(event, in: [session.id]) }
     adhocStateChanged(DiscoveryStatus(session.adhocState), in: model)
   }
 
@@ -270,21 +270,18 @@ extension Core {
   }
 
   func register(_ model: SessionModel) {
-    sessions[model.id] = model
+    sessions.add(model)
     model.peer.sessionCount += 1
-    sessionsByEndpoint[model.session.id] = model
-    latestAudiences = []
   }
 
   func closed(_ id: String) {
-    guard let model = sessions.removeValue(forKey: id) else { return }
+    guard let model = sessions.remove(id) else { return }
     model.peer.sessionCount -= 1
-    sessionsByEndpoint[model.session.id] = nil
     for resource in model.resourceModels.values {
-      removeFromUse(resource, of: model.owner)
+      disk.remove(resource, of: model.owner)
       endUpload(to: resource)
     }
-    releaseQuota(model.retention, of: model.owner)
+    disk.release(model.retention, of: model.owner)
     if !resumesAfterRestart(model) {
       if model.stored == nil {
         discardFiles(of: model)
@@ -293,11 +290,10 @@ extension Core {
       }
     }
     sessionList.remove(id)
-    for collection in model.collections { end(collection) }
-    if let crowd = model.crowd, crowd.remove(at: model.slot) { forget(crowd) }
-    latestAudiences = []
-    if model.isPublishingDue { dueSessions.removeAll { $0 === model } }
-    publishEvent("sessionClosed", about: model.path, model.owner)
+    for collection in model.collections { channels.end(collection) }
+    if let crowd = model.crowd, crowd.remove(at: model.slot) { channels.forget(crowd) }
+    sessionCounts.remove(model)
+    events.publish("sessionClosed", about: model.path, model.owner)
   }
 
   /// Whether it only seems to end: the gateway stops, and the session resumes after a restart.
@@ -351,7 +347,7 @@ extension Core {
         guard let model = core.sessions[place], model.decisions.removeValue(forKey: id) != nil else { return }
         model.certificates.remove(id)
       }
-      publishEvent("decision", about: "\(model.certificates.path)/\(id)", model.owner)
+      events.publish("decision", about: "\(model.certificates.path)/\(id)", model.owner)
     }
   }
 
@@ -377,19 +373,19 @@ extension Core {
     let isKnown = (try? await host.useFirst(member.peer, as: member.name)) ?? false
     publishKnownPeers()
     if isKnown, !wasKnown {
-      audit(.trusted, about: "/v1/trusted-peers/\(member.peer.text)", by: .rule(of: model.owner))
+      audit.add(.trusted, about: "/v1/trusted-peers/\(member.peer.text)", by: .rule(of: model.owner))
     }
     await decide(decision, isKnown ? .accepted : .declined, in: model)
   }
 
   /// Decides by the session's rule.
-  private func decide(_ decision: TrustDecision, _ action: AuditAction, in model: SessionModel) async {
-    audit(action, of: decision.member, in: model)
+  private func decide(_ decision: TrustDecision, _ action: AuditLog.Action, in model: SessionModel) async {
+    addToAudit(action, of: decision.member, in: model)
     if action == .accepted { try? await decision.admit() } else { try? await decision.refuse() }
   }
 
-  func audit(_ action: AuditAction, of member: Member, in model: SessionModel) {
-    audit(
+  func addToAudit(_ action: AuditLog.Action, of member: Member, in model: SessionModel) {
+    audit.add(
       action, about: "\(model.members.path)/\(member.id.text)", by: .rule(of: model.owner),
       [.init("peer", .text(member.peer.text)), .init("session", .text(model.id))])
   }

@@ -312,11 +312,11 @@ final class SocketClient: SocketOwner {
       body: bytes ?? Self.bytes(of: body, for: route), of: view, over: connection)
     try core.access.check(call, route)
     switch route.work {
-    case .now(let work): say(id, try core.runIdempotently(call) { try work(core, call) })
+    case .now(let work): say(id, try core.idempotency.run(call) { try work(core, call) })
     case .collection(let facets, let work):
       try readCollection(try work(core, call), try Listing(call, facets: facets), call, id, view)
     case .later(let work):
-      if let reply = try core.recall(call) { return say(id, reply) }
+      if let reply = try core.idempotency.recall(call) { return say(id, reply) }
       later(call, id, work)
     case .nowOrLater(let now, let work):
       if let reply = try now(core, call) { return say(id, reply) }
@@ -353,7 +353,7 @@ final class SocketClient: SocketOwner {
         client.requestsUnderWay -= 1
         do throws(Problem) {
           let reservation = try reserved.get()
-          guard let collection = client.core.collection(at: path) else {
+          guard let collection = client.core.channels.collection(at: path) else {
             throw Problem(.gone, "the session was left meanwhile")
           }
           try client.readCollection(collection, listing, call, id, view, keeping: reservation)
@@ -371,7 +371,9 @@ final class SocketClient: SocketOwner {
     guard let reservation else { return wait(for: listing.historyBytesMax) }
     let path = collection.path
     later(call, id) { core, _ in
-      guard let collection = core.collection(at: path) else { throw Problem(.gone, "the session was left meanwhile") }
+      guard let collection = core.channels.collection(at: path) else {
+        throw Problem(.gone, "the session was left meanwhile")
+      }
       return listing.reply(of: collection, for: view, try await collection.readHistory(listing)).keeping(reservation)
     }
   }
@@ -405,8 +407,8 @@ final class SocketClient: SocketOwner {
       } catch {
         reply = Reply(Problem(wrapping: error))
       }
-      await core.audited()
-      core.remember(reply, to: call)
+      await core.audit.flush()
+      core.idempotency.remember(reply, to: call)
       core.sockets[key]?.done(id, reply)
     }
   }

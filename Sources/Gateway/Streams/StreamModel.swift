@@ -61,7 +61,7 @@ extension Core {
   func add(_ stream: StreamModel, to session: SessionModel) -> Item? {
     session.streamModels[stream.id] = stream
     guard let item = publish(stream, in: session) else { return nil }
-    publishEvent(
+    events.publish(
       "streamOpened", about: "\(session.streams.path)/\(stream.id)", session.owner, [.init("name", .text(stream.name))])
     return item
   }
@@ -72,7 +72,7 @@ extension Core {
     meters.ended(.stream, stream.isIncoming ? .incoming : .outgoing, reason == .none ? "complete" : "\(reason)")
     if reason != .none { stream.reason = "\(reason)" }
     publish(stream, in: session)
-    publishEvent(
+    events.publish(
       "streamEnded", about: "\(session.streams.path)/\(id)", session.owner,
       [.init("name", .text(stream.name)), .init("reason", .text("\(reason)"))])
   }

@@ -41,7 +41,7 @@ extension Core {
       .info, for: .operator, isOther ? "authorityRenewed" : "certificateRenewed",
       isOther ? "there is a new certificate authority: devices must trust it" : "HTTPS has a new certificate",
       [.init("fingerprint", .text(fingerprint))])
-    publishEvent(
+    events.publish(
       isOther ? "authorityRenewed" : "certificateRenewed", about: "/v1/gateway", .gateway,
       [.init("fingerprint", .text(fingerprint))])
   }
@@ -51,7 +51,7 @@ extension Core {
     if certificateError == cause { return }
     certificateError = cause
     log(.warning, for: .operator, "certificateNotRenewed", "the certificate of HTTPS cannot be renewed: \(cause)")
-    publishEvent("certificateNotRenewed", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
+    events.publish("certificateNotRenewed", about: "/v1/gateway", .operators, [.init("cause", .text(cause))])
   }
 
   /// The fingerprint that users compare: of the authority, which lasts, or of a certificate of the operator's.

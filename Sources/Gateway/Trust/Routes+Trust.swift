@@ -17,7 +17,7 @@ extension Routes {
         try call.checkMatch(core.identityList[call[0]])
         if let identity = try? core.identity(call[0]) {
           try await core.host.remove(identity)
-          try core.audit(.distrusted, call)
+          try core.audit.add(.distrusted, call)
         }
         core.publishTrust()
         return .nothing
@@ -34,7 +34,7 @@ extension Routes {
         try call.checkMatch(core.anchorList[call[0]])
         for anchor in core.host.anchors where anchor.id == call[0] {
           try await core.host.removeAnchor(anchor)
-          try core.audit(.distrusted, call)
+          try core.audit.add(.distrusted, call)
         }
         core.publishTrust()
         return .nothing
@@ -53,7 +53,7 @@ extension Routes {
         try call.checkMatch(core.trustedPeerList[call[0]])
         if let peer = try? PeerID(text: call[0]), core.trustedPeerList[call[0]] != nil {
           try await core.host.forget(peer)
-          try core.audit(.distrusted, call)
+          try core.audit.add(.distrusted, call)
         }
         core.publishKnownPeers()
         return .nothing
@@ -75,7 +75,7 @@ extension Routes {
     guard let id = identity.certificates.first?.id, let item = core.identityList[id] else {
       throw Problem(.gone, "the identity was removed meanwhile")
     }
-    core.audit(.trusted, about: "/v1/identities/\(id)", by: .client(try call.need().id))
+    core.audit.add(.trusted, about: "/v1/identities/\(id)", by: .client(try call.need().id))
     return .created(item, at: "/v1/identities/\(id)")
   }
 
@@ -90,7 +90,7 @@ extension Routes {
       throw Problem(error, field: "pem", rule: "P-SEC-4")
     }
     core.publishTrust()
-    for anchor in added { core.audit(.trusted, about: "/v1/anchors/\(anchor.id)", by: .client(try call.need().id)) }
+    for anchor in added { core.audit.add(.trusted, about: "/v1/anchors/\(anchor.id)", by: .client(try call.need().id)) }
     var reply = Reply.json(["items": .list(added.map { ["id": .text($0.id), "certificate": $0.json] })], 201)
     reply.headers = [.init(name: "Location", value: "/v1/anchors/\(added.first?.id ?? "")")]
     return reply
@@ -111,14 +111,14 @@ extension Routes {
     }
     core.publishKnownPeers()
     guard let item = core.trustedPeerList[peer.text] else { throw Problem(.gone, "the peer was forgotten meanwhile") }
-    core.audit(.trusted, about: "/v1/trusted-peers/\(peer.text)", by: .client(try call.need().id))
+    core.audit.add(.trusted, about: "/v1/trusted-peers/\(peer.text)", by: .client(try call.need().id))
     return .created(item, at: "/v1/trusted-peers/\(peer.text)")
   }
 }
 
-extension Core {
-  /// Records an audit entry about the path's target, by the caller.
-  fileprivate func audit(_ action: AuditAction, _ call: Call) throws(Problem) {
-    audit(action, about: call.target, by: .client(try call.need().id))
+extension AuditLog {
+  /// Adds an entry about the path's target, by the caller.
+  fileprivate func add(_ action: Action, _ call: Call) throws(Problem) {
+    add(action, about: call.target, by: .client(try call.need().id))
   }
 }

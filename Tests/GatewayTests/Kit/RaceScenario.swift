@@ -194,7 +194,7 @@ final class RaceScenario: @unchecked Sendable {
 
   private func item(at path: String, _ core: Core) -> Item? {
     guard let slash = path.lastIndex(of: "/") else { return nil }
-    return core.collection(at: String(path[..<slash]))?[String(path[path.index(after: slash)...])]
+    return core.channels.collection(at: String(path[..<slash]))?[String(path[path.index(after: slash)...])]
   }
 
   private func contents(_ core: Core) -> [ResourceContent] {
@@ -232,8 +232,8 @@ final class RaceScenario: @unchecked Sendable {
         + core.browsers.values.map(\.peer)
       where core.peers[peer.id] !== peer { broken(.deletedStaysDeleted, "a thing of a removed peer is there") }
       let bytes = contents(core).reduce(0) { $0 + $1.uploaded }
-      if core.diskUse[owner] != bytes {
-        broken(.quotas, "\(core.diskUse[owner]) bytes are counted, and \(bytes) were uploaded")
+      if core.disk.used[owner] != bytes {
+        broken(.quotas, "\(core.disk.used[owner]) bytes are counted, and \(bytes) were uploaded")
       }
       if !core.quotaReservations.isEmpty { broken(.reservations, "reserved for nothing: \(core.quotaReservations)") }
       if !core.uploads.isEmpty { broken(.reservations, "\(core.uploads.count) uploads go on without a client") }
@@ -273,7 +273,7 @@ final class RaceScenario: @unchecked Sendable {
     let paths = gateway.onLoop { core in
       core.sessions.values.flatMap { session in
         session.resourceModels.keys.map { "\(session.resources.path)/\($0)" }
-      } + core.advertisers.keys.map { "/v1/advertisers/\($0)" } + core.browsers.keys.map { "/v1/browsers/\($0)" }
+      } + core.advertisers.ids.map { "/v1/advertisers/\($0)" } + core.browsers.ids.map { "/v1/browsers/\($0)" }
         + core.sessions.values.map(\.path)
         + core.peers.values.filter { $0.owner == owner }.map { "/v1/peers/\($0.id)" }
     }
@@ -282,7 +282,7 @@ final class RaceScenario: @unchecked Sendable {
       if answer.status != 204 { broken(.deletedStaysDeleted, "\(path) cannot be deleted: \(answer.text)") }
     }
     gateway.onLoop { core in
-      let left = core.diskUse[owner]
+      let left = core.disk.used[owner]
       if left != 0 { broken(.quotas, "\(left) bytes are counted of nothing") }
     }
   }
