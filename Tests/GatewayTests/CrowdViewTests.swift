@@ -64,9 +64,10 @@ struct CrowdViewTests {
     return expected
   }
 
-  @Test func `each sees what is for it, numbered without a gap, and resumes where it was`() async throws {
+  @Test(arguments: ["memory", "durable"])
+  func `each sees what is for it, numbered without a gap, and resumes where it was`(kept: String) async throws {
     try await withGateway { gateway in
-      let viewers = try await Self.crowd(at: gateway, of: 5)
+      let viewers = try await Self.crowd(at: gateway, of: 5, keeping: ["keep": .text(kept)])
       var talks: [(talk: Talk, number: JSON?, position: String)] = []
       for viewer in viewers {
         let talk = try await Talk.connected(viewer.client)
@@ -105,11 +106,12 @@ struct CrowdViewTests {
     }
   }
 
-  @Test func `one that joins later sees what comes after its join`() async throws {
+  @Test(arguments: ["memory", "durable"])
+  func `one that joins later sees what comes after its join`(kept: String) async throws {
     try await withGateway { gateway in
-      let viewers = try await Self.crowd(at: gateway, of: 3)
+      let viewers = try await Self.crowd(at: gateway, of: 3, keeping: ["keep": .text(kept)])
       let expected = try await Self.talk(viewers, 6)
-      let late = try await Self.viewer("Late", at: gateway, keeping: ["keep": "memory"])
+      let late = try await Self.viewer("Late", at: gateway, keeping: ["keep": .text(kept)])
       for viewer in viewers + [late] { try await Self.wait(for: viewer, toSee: 3) }
       #expect(try await late.bodies() == [])
       #expect(try await late.client.get("\(late.path)/members?state=connected").ids.count == 3)
@@ -141,9 +143,10 @@ struct CrowdViewTests {
     }
   }
 
-  @Test func `what one client deletes stays with the others, and nobody after it sees it`() async throws {
+  @Test(arguments: ["memory", "durable"])
+  func `what one client deletes stays with the others, and nobody after it sees it`(kept: String) async throws {
     try await withGateway { gateway in
-      let viewers = try await Self.crowd(at: gateway, of: 3)
+      let viewers = try await Self.crowd(at: gateway, of: 3, keeping: ["keep": .text(kept)])
       let expected = try await Self.talk(viewers, 9)
       let (gone, left) = (viewers[0], viewers.dropFirst())
       #expect(try await gone.client.delete("/v1/clients/self").status == 204)
@@ -158,7 +161,7 @@ struct CrowdViewTests {
         #expect(lines.filter { $0["kind"] == "message" }.compactMap { $0["item"]?["body"]?.text } == bodies)
         #expect(lines.filter { $0["kind"] == "member" }.count == 2)
       }
-      let next = try await Self.viewer("Next", at: gateway, keeping: ["keep": "memory"])
+      let next = try await Self.viewer("Next", at: gateway, keeping: ["keep": .text(kept)])
       try await Self.wait(for: next, toSee: 2)
       #expect(try await next.bodies() == [])
       #expect(try await next.client.get("\(next.path)/members").ids.count == 2)

@@ -74,6 +74,66 @@ struct PowerCutTests {
     }
   }
 
+  @Test("P-MSG-3 the same of peers of one gateway, whose messages are one row for all: each has its own list")
+  func crowd() async throws {
+    let box = try await TestGateway.open("Box")
+    var viewers: [(client: HTTPClient, path: String)] = []
+    for number in 0..<3 {
+      let client = try await box.client()
+      let peer = try await client.make("/v1/peers", ["displayName": .text("Peer \(number)")]).id
+      let session = try await client.make("/v1/sessions", ["peer": .text(peer), "adhoc": "cut"]).id
+      viewers.append((client, "/v1/sessions/\(session)"))
+    }
+    let folder = box.folder
+    var recording: Recording?
+    let gateway = try await box.restarted { recording = Recording(of: folder, from: try Self.database(in: folder)) }
+    let record = try #require(recording)
+    defer { record.end() }
+    for viewer in viewers {
+      _ = try await viewer.client.wait(in: "/v1/sessions") {
+        $0["id"] == .text(String(viewer.path.dropFirst("/v1/sessions/".count))) && $0["connected"] == 2
+      }
+    }
+
+    var promises: [[Promise]] = viewers.map { _ in [] }
+    for number in 1...12 {
+      let sender = viewers[number % 3]
+      let body = "own \(number)"
+      let sent = try await sender.client.ask("POST", "\(sender.path)/messages", Array(body.utf8), type: "text/plain")
+      try #require(sent.status == 201 && sent.json["delivery"]?["delivered"] == 2, "\(sent.text)")
+      for (index, viewer) in viewers.enumerated() {
+        promises[index].append(Promise(moment: record.count, body: body))
+        let list = try await viewer.client.get("\(viewer.path)/messages")
+        promises[index].append(Promise(moment: record.count, position: try #require(list.json["position"]?.text)))
+      }
+    }
+    _ = try await gateway.restarted {
+      try FileManager.default.copyItem(atPath: folder, toPath: "\(folder)-rest")
+      for name in try Self.database(in: folder).keys {
+        try FileManager.default.removeItem(atPath: "\(folder)-rest/\(name)")
+      }
+    }.close()
+    defer { try? FileManager.default.removeItem(atPath: "\(folder)-rest") }
+
+    var chance = Chance(2)
+    let first = promises[0].first?.moment ?? 0
+    for seed in 0..<10 as Range<UInt64> {
+      let moment = chance.number(in: first / 2..<record.count + 1)
+      let left = "\(folder)-\(seed)"
+      try FileManager.default.copyItem(atPath: "\(folder)-rest", toPath: left)
+      Recording.put(record.cut(at: moment, seed: seed), into: left)
+      let again = try await TestGateway.open("Box") { options in
+        options.host.keys = .folder("\(left)/keys")
+        options.folder = left
+      }
+      for (index, viewer) in viewers.enumerated() {
+        let client = HTTPClient(port: again.port, token: viewer.client.token)
+        try await look(for: promises[index].filter { $0.moment <= moment }, "\(viewer.path)/messages", client)
+      }
+      await again.close()
+    }
+  }
+
   private func look(for promises: [Promise], _ path: String, _ client: HTTPClient) async throws {
     let answer = try await client.get("\(path)?limit=100")
     let bodies = (answer.json["items"]?.list ?? []).compactMap { $0["body"]?.text }

@@ -27,6 +27,26 @@ struct StoreScrubTests {
         try database.change(message, of: 1)
       }
     }
+    for ordinal in 1...60 as ClosedRange<UInt64> {
+      let offsets = [ordinal, ordinal + 3]
+      var message = SharedMessage(
+        ordinal: 2 * ordinal, at: 0, sender: "ada", mode: "reliable", json: Array("shared \(ordinal) ".utf8),
+        StoredAudience(
+          sessions: StoredAudience.encoded([1, 2]), offsets: StoredAudience.encoded(offsets: offsets)))
+      if ordinal.isMultiple(of: 2) {
+        var own = SharedMessage.Own(
+          session: 3, ordinal: 2 * ordinal + 1, offset: ordinal, changed: 2 * ordinal + 1, changedOffset: ordinal,
+          name: "name \(ordinal)",
+          json: Array("own \(ordinal) ".utf8)
+            + [UInt8](repeating: 46, count: ordinal.isMultiple(of: 20) ? longBytes / 2 : 50))
+        message.own = own
+        try database.add(message, toLog: 1)
+        (own.changed, own.changedOffset) = (500 + ordinal, 500 + ordinal)
+        if ordinal.isMultiple(of: 3) { try database.change(own, of: 2 * ordinal, inLog: 1) }
+      } else {
+        try database.add(message, toLog: 1)
+      }
+    }
     for number in 0..<50 { try database.setFact([UInt8(number)], to: [UInt8](repeating: 5, count: 300), of: [1]) }
   }
 
@@ -36,7 +56,11 @@ struct StoreScrubTests {
 
   /// No more steps than so many: it ends, whatever the file says.
   private func scrub(after position: StoreScrub.Position? = nil, stepsMax: Int = 1_000) throws -> [StoreScrub.Damage] {
-    let scrub = try StoreScrub(path, after: position)
+    let scrub: StoreScrub
+    do { scrub = try StoreScrub(path, after: position) } catch StoreError.damaged(_, let what) {
+      // A page of the schema.
+      return [.structure(what)]
+    }
     var damage: [StoreScrub.Damage] = []
     for _ in 0..<stepsMax {
       let step = try scrub.step()
@@ -82,6 +106,14 @@ struct StoreScrubTests {
     #expect(try scrub() == [.message(session: 1, ordinal: 37)])
   }
 
+  @Test("finds a message of several sessions, or what its sender has of it, of which one bit was changed")
+  func shared() throws {
+    try make()
+    try spoil(offset(of: "shared 37 "))
+    try spoil(offset(of: "own 24 "))
+    #expect(try scrub() == [.sharedMessage(log: 1, ordinal: 48), .sharedMessage(log: 1, ordinal: 74)])
+  }
+
   @Test("finds each page that has lost its form, wherever it is")
   func pages() throws {
     try make(longBytes: 20_000)
@@ -107,7 +139,7 @@ struct StoreScrubTests {
         damage.contains {
           switch $0 {
           case .structure: !isLast
-          case .message: isLast
+          case .message, .sharedMessage: isLast
           }
         }, "page \(page + 1): \(damage)")
     }

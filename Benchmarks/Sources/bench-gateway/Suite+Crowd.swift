@@ -61,7 +61,7 @@ extension Suite {
     let crowd = try crowd(of: size, gateway, .durable)
     gateway.process.end(asking: true)
     let rows = try Database("\(disk.folder)/crowd/vicinity/gateway/gateway.db", schema: Schema([]))
-      .first("SELECT count(*) FROM message") { Double($0.integer(0)) }
+      .first("SELECT (SELECT count(*) FROM message) + (SELECT count(*) FROM shared_message)") { Double($0.integer(0)) }
     func add(_ name: String, _ value: KeyPath<Crowd, Double>, times scale: Double, _ unit: String) {
       table.add(
         "crowd-durable-\(name)-\(size)", crowd[keyPath: value] * scale, unit,

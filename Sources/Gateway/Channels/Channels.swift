@@ -48,11 +48,12 @@ final class Channels {
   }
 
   /// A collection of items that others have as well.
-  func collection(_ path: String, of items: SharedItems) -> SharedList {
+  func collection(_ path: String, of items: SharedItems, as stored: SharedList.Stored? = nil) -> SharedList {
     lastNumber += 1
     return add(
       SharedList(
-        path: path, number: lastNumber, of: items, onFollowers: { [unowned self] in countFollowers(of: $0, $1) }))
+        path: path, number: lastNumber, of: items, as: stored,
+        onFollowers: { [unowned self] in countFollowers(of: $0, $1) }))
   }
 
   private func add<Kind: Collection>(_ collection: Kind) -> Kind {

@@ -165,9 +165,12 @@ class Collection {
   final func begin(with latest: [Item], at offset: UInt64, historySource: any HistorySource) {
     for item in latest { items.put(item) }
     lastOffset = offset
-    self.historySource = historySource
+    attach(historySource)
     makeRoom()
   }
+
+  /// Is durable from now on.
+  final func attach(_ historySource: any HistorySource) { self.historySource = historySource }
 
   /// Publishes a stored change, with its number in the store. The removal of items for which there is no room is not
   /// published: they can still be read from the store.
@@ -204,6 +207,12 @@ class Collection {
   private func evict(_ oldest: Item) {
     _ = items.remove(oldest.id)
     lastEvictedOrdinal = oldest.ordinal
+  }
+
+  /// Notes that an item has left a durable channel that keeps no others in its store.
+  final func noteEviction(of ordinal: UInt64) {
+    lastEvictedOrdinal = max(lastEvictedOrdinal, ordinal)
+    if let encoding, encoding.firstOrdinal <= ordinal { self.encoding = nil }
   }
 
   /// The ordinal of the first item that can be read without the store.

@@ -10,6 +10,7 @@ internal import Web
 ///   have their ordinals and positions here.
 /// - A place has an item for each state in which lists see it, and a list has one of these at most. New places are at
 ///   the end. An item that a list puts for itself has a place of its own.
+/// - Where they are stored, each change has the number here that it has in its log.
 final class SharedItems {
   /// An item, and the lists that it is in.
   private struct Version {
@@ -128,7 +129,11 @@ final class SharedItems {
 
   let epoch: String
   let limits: Collection.Limits
-  let binaryForms: BinaryForms?
+  var binaryForms: BinaryForms?
+  /// Whether they are stored: retention removes items without a change, and a list that ends may come back.
+  let isDurable: Bool
+  /// Called with the ordinal of a place at which no list has an item any more, where they are stored.
+  var onEmptied: (UInt64) -> Void = { _ in }
   /// The number of the last change of all.
   private(set) var number: UInt64 = 0
   private var places: [Place] = []
@@ -137,6 +142,8 @@ final class SharedItems {
   private var numbers: [Key: Int] = [:]
   private var emptyCount = 0
   private var lists: [SharedList?] = []
+  /// How many items stored slots without a list have, and how many bytes.
+  private var unlisted: [Int: (count: Int, bytes: Int)] = [:]
   private var freeSlots: [Int] = []
   private var changes: ArraySlice<SharedChange> = []
   private var changesBytes = 0
@@ -150,8 +157,8 @@ final class SharedItems {
   private var followed = NumberSet()
   private var catchUpCount = 0
 
-  init(epoch: String, _ limits: Collection.Limits, _ binaryForms: BinaryForms? = nil) {
-    (self.epoch, self.limits, self.binaryForms) = (epoch, limits, binaryForms)
+  init(epoch: String, _ limits: Collection.Limits, _ binaryForms: BinaryForms? = nil, isDurable: Bool = false) {
+    (self.epoch, self.limits, self.binaryForms, self.isDurable) = (epoch, limits, binaryForms, isDurable)
   }
 
   var isEmpty: Bool { freeSlots.count == lists.count }
@@ -164,17 +171,44 @@ final class SharedItems {
     return slot
   }
 
-  func remove(_ list: SharedList) {
-    let slot = NumberSet(list.slot)
+  func remove(_ list: SharedList) { release(list.slot) }
+
+  /// Removes the items of a slot, with or without a list.
+  func release(_ slot: Int) {
+    let lists = NumberSet(slot)
     for index in places.indices {
-      guard let item = places[index].item(in: list.slot) else { continue }
-      places[index].take(slot, from: item)
+      guard let item = places[index].item(in: slot) else { continue }
+      places[index].take(lists, from: item)
       forget(index + firstPlace)
     }
-    followed.subtract(slot)
-    lists[list.slot] = nil
-    freeSlots.append(list.slot)
+    followed.subtract(lists)
+    self.lists[slot] = nil
+    unlisted[slot] = nil
+    freeSlots.append(slot)
     compact()
+  }
+
+  /// A slot whose list comes later.
+  func reserveSlot() -> Int {
+    let slot = freeSlots.popLast() ?? lists.count
+    if slot == lists.count { lists.append(nil) }
+    unlisted[slot] = (0, 0)
+    return slot
+  }
+
+  /// Gives a slot its list, which has the items that are there by now.
+  func attach(_ list: SharedList, at slot: Int) {
+    if let (count, bytes) = unlisted.removeValue(forKey: slot) { list.account(bytes, count) }
+    lists[slot] = list
+    makeRoom(in: NumberSet(slot), for: -1)
+  }
+
+  /// The list has ended, and the slot keeps its items.
+  func detach(_ list: SharedList) {
+    guard lists[list.slot] === list else { return }
+    unlisted[list.slot] = (list.count, list.bytes)
+    followed.subtract(NumberSet(list.slot))
+    lists[list.slot] = nil
   }
 
   func setFollowed(_ isFollowed: Bool, _ slot: Int) {
@@ -230,6 +264,64 @@ final class SharedItems {
     }
     // By index, as a copy of a place would retain all that it has. Nobody changes the places meanwhile.
     return (low..<places.count).lazy.compactMap { self.places[$0].item(in: list) }
+  }
+
+  /// The oldest item of a list.
+  func first(in list: Int) -> Item? {
+    guard let attached = lists[list] else { return places.lazy.compactMap { $0.item(in: list) }.first }
+    return oldestPlace(of: attached).flatMap { places[$0 - firstPlace].item(in: list) }
+  }
+
+  /// The item of a list at an ordinal.
+  func item(at ordinal: UInt64, in list: Int) -> Item? {
+    var (low, end) = (0, places.count)
+    while low < end {
+      let middle = (low + end) / 2
+      if places[middle].ordinal >= ordinal { end = middle } else { low = middle + 1 }
+    }
+    return low < places.count && places[low].ordinal == ordinal ? places[low].item(in: list) : nil
+  }
+
+  // MARK: Stored items
+
+  /// Adds an item from before this start, in the order of ordinals: one of several lists, or a list's own.
+  func restore(_ item: Item, in lists: NumberSet, inOwn list: Int = -1) {
+    let key = Key(id: item.id, list: list)
+    numbers[key] = firstPlace + places.count
+    places.append(Place(key: key, ordinal: item.ordinal, first: Version(item: item, lists: lists)))
+    account(item.bytes.count, 1, lists)
+  }
+
+  /// Begins with the number of the last change that is stored.
+  func begin(at number: UInt64) { (self.number, forgottenNumber) = (number, number) }
+
+  /// Publishes a change of a list's own item that has left it.
+  func announce(_ item: Item, inOwn list: Int) { publish(ItemChange(item: item, before: item), NumberSet(list)) }
+
+  /// Takes items out of lists without a change.
+  private func evict(_ lists: NumberSet, at number: Int, hidingChanges: Bool = false) {
+    for (item, lists) in items(at: number, in: lists) {
+      guard let item else { continue }
+      places[number - firstPlace].take(lists, from: item)
+      account(-item.bytes.count, -1, lists)
+      lists.forEach { slot in
+        guard let list = self.lists[slot] else { return }
+        list.noteEviction(of: item.ordinal)
+        if hidingChanges { list.forgetChanges(throughNumber: item.position.offset) }
+      }
+    }
+    forget(number)
+  }
+
+  /// Removes all items up to an ordinal, and what changes tell of them.
+  func expire(through ordinal: UInt64) {
+    for index in places.indices {
+      if places[index].ordinal > ordinal { break }
+      var lists = places[index].first.lists
+      for version in places[index].others { lists.formUnion(version.lists) }
+      if !lists.isEmpty { evict(lists, at: index + firstPlace, hidingChanges: true) }
+    }
+    compact()
   }
 
   // MARK: Changes
@@ -313,7 +405,11 @@ final class SharedItems {
   }
 
   private func account(_ bytes: Int, _ count: Int, _ slots: NumberSet) {
-    slots.forEach { lists[$0]?.account(bytes, count) }
+    slots.forEach { slot in
+      if let list = lists[slot] { return list.account(bytes, count) }
+      unlisted[slot]?.count += count
+      unlisted[slot]?.bytes += bytes
+    }
   }
 
   /// Removes the oldest items of lists that have too many, each from all such lists at once; a list whose oldest item is
@@ -327,7 +423,9 @@ final class SharedItems {
         oldest[number, default: NumberSet()].insert(slot)
       }
       if oldest.isEmpty { return compact() }
-      for (number, lists) in oldest.sorted(by: { $0.key < $1.key }) { remove(lists, at: number) }
+      for (number, lists) in oldest.sorted(by: { $0.key < $1.key }) {
+        if isDurable { evict(lists, at: number) } else { remove(lists, at: number) }
+      }
     }
   }
 
@@ -343,6 +441,7 @@ final class SharedItems {
     guard places[number - firstPlace].isEmpty else { return }
     emptyCount += 1
     numbers[places[number - firstPlace].key] = nil
+    if isDurable { onEmptied(places[number - firstPlace].ordinal) }
   }
 
   private func compact() {

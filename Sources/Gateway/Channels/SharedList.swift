@@ -23,16 +23,29 @@ final class SharedList: Collection {
   /// subscribe to a ring of `SharedItems`.
   private var secondRings = ChannelRings()
 
+  /// A part of stored items that was there before its list.
+  struct Stored {
+    let slot: Int
+    let epoch: String
+    let offset: UInt64
+  }
+
   init(
-    path: String, number: Int, of shared: SharedItems, onFollowers: @escaping (ClientID, Int) -> Void = { _, _ in }
+    path: String, number: Int, of shared: SharedItems, as stored: Stored? = nil,
+    onFollowers: @escaping (ClientID, Int) -> Void = { _, _ in }
   ) {
     self.shared = shared
     forgottenNumber = shared.number
     super.init(
-      path: path, number: number, epoch: shared.epoch, limits: shared.limits, shared.binaryForms,
+      path: path, number: number, epoch: stored?.epoch ?? shared.epoch, limits: shared.limits, shared.binaryForms,
       onFollowers: onFollowers
     ) { _ in nil }
-    slot = shared.add(self)
+    if let stored {
+      (slot, ownOffset) = (stored.slot, stored.offset)
+      shared.attach(self, at: slot)
+    } else {
+      slot = shared.add(self)
+    }
   }
 
   override var offset: UInt64 { ownOffset }
@@ -70,12 +83,15 @@ final class SharedList: Collection {
     if secondRings.areFollowed { change.publish(in: secondRings, binaryForms) }
   }
 
+  /// Drops changes that are past their age.
+  func forgetChanges(throughNumber number: UInt64) { forgottenNumber = max(forgottenNumber, number) }
+
   /// Publishes a change that no other list has.
   func publishOwn(_ change: SharedItems.ItemChange, _ number: UInt64) {
     ownOffset += 1
     ownChanges.append(number, change)
     while ownChanges.count > changesFactor * limits.ownChangesMax, let oldest = ownChanges.removeFirst() {
-      forgottenNumber = oldest
+      forgottenNumber = max(forgottenNumber, oldest)
     }
     if rings.areFollowed { change.publish(in: rings, binaryForms) }
     notifyFollowers()
@@ -85,7 +101,7 @@ final class SharedList: Collection {
     if isEnded { return }
     super.end()
     (rings, secondRings) = (ChannelRings(), ChannelRings())
-    shared.remove(self)
+    if shared.isDurable { shared.detach(self) } else { shared.remove(self) }
   }
 
   // MARK: Reading

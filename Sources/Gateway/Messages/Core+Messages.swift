@@ -89,9 +89,8 @@ extension Core {
     try requireDiskSpace("sent")
     let recipients = try recipients(call, in: model)
     let text = try text(of: call, .reliable, to: recipients, in: model)
-    let addressees = recipients.map(Recipients.only) ?? .all
     do {
-      let item = try await store(text, named: name, to: addressees, in: model, history)
+      let item = try await store(text, named: name, to: recipients, in: model, history)
       meters.message(.outgoing, .reliable, call.body.count)
       return item
     } catch let error as NearbyError {
@@ -118,18 +117,25 @@ extension Core {
     let id = name ?? Secrets.id()
     let head = text.written(as: id, at: Timestamp.now).dropLast()
     // Peers of this gateway have it by now.
-    let early = (earlyStatuses ?? []).filter { $0.message == number }
-    let deliveredCount = early.reduce(0) { $1.status == .delivered ? $0 + $1.recipients.count : $0 }
-    var delivery: Delivery
-    if deliveredCount == count, let members = known(recipients, count, in: model) {
-      delivery = Delivery(deliveredTo: count, count > Delivery.namedMax ? nil : members)
-    } else {
-      delivery = Delivery(of: id, head.count, to: recipients ?? model.session.members)
-      for early in early { delivery.set(early.status, for: early.recipients) }
-    }
+    let early = (earlyStatuses ?? []).filter { $0.message == number }.map { ($0.recipients, $0.status) }
+    var delivery = delivery(of: id, head.count, to: recipients, count, early, in: model)
     let item = put(text, as: id, delivery.written(after: head), in: model)
     if !delivery.isSettled { model.deliveries[number] = delivery }
     return item
+  }
+
+  /// The delivery status of a message to these, or to all, as it is known once the engine has the message.
+  private func delivery(
+    of id: String = "", _ headCount: Int = 0, to recipients: [Member]?, _ count: Int, _ early: EarlyStatuses,
+    in model: SessionModel
+  ) -> Delivery {
+    let deliveredCount = early.reduce(0) { $1.status == .delivered ? $0 + $1.recipients.count : $0 }
+    if deliveredCount == count, let members = known(recipients, count, in: model) {
+      return Delivery(deliveredTo: count, count > Delivery.namedMax ? nil : members)
+    }
+    var delivery = Delivery(of: id, headCount, to: recipients ?? model.session.members)
+    for early in early { delivery.set(early.status, for: early.recipients) }
+    return delivery
   }
 
   /// The members who are these recipients, or all; none where they are too many to be named, and nil where its list shows
@@ -162,19 +168,21 @@ extension Core {
   }
 
   private func store(
-    _ text: MessageText, named name: String?, to addressees: Recipients, in model: SessionModel, _ history: History
+    _ text: MessageText, named name: String?, to recipients: [Member]?, in model: SessionModel,
+    _ history: any DurableHistory
   ) async throws -> Item {
-    let recipients: [Member] =
-      switch addressees {
-      case .all: model.connected.map(\.member)
-      case .only(let members): members
-      }
     let item: Item? = try await withCheckedThrowingContinuation { continuation in
       sessionStore.delayCommit(host) {
         do {
-          try history.send(text, named: name, to: recipients) {
+          let count = recipients?.count ?? model.session.memberCount
+          // All may have left meanwhile.
+          if count == 0 { throw Self.nobodyConnected }
+          try history.send(text, named: name) {
             try model.session.dispatch(
-              text.bytes, contentType: text.contentType, to: .only(recipients), .reliable, wantsDeliveryStatus: true)
+              text.bytes, contentType: text.contentType, to: recipients.map(Recipients.only) ?? .all, .reliable,
+              wantsDeliveryStatus: true)
+          } delivery: { early in
+            self.delivery(to: recipients, count, early, in: model)
           } settle: {
             continuation.resume(returning: $0)
           }
@@ -189,13 +197,15 @@ extension Core {
     return item
   }
 
+  private static var nobodyConnected: Problem {
+    Problem(.notConnected, "nobody is connected in this session, and so nothing was sent", rule: "connected")
+  }
+
   /// Nil for all.
   private func recipients(_ call: Call, in model: SessionModel) throws(Problem) -> [Member]? {
     let names = call.query.filter { $0.name == "to" }.map(\.value)
     if names.isEmpty {
-      guard model.counts.connected > 0 else {
-        throw Problem(.notConnected, "nobody is connected in this session, and so nothing was sent", rule: "connected")
-      }
+      if model.counts.connected == 0 { throw Self.nobodyConnected }
       return nil
     }
     guard !names.contains("") else {

@@ -112,7 +112,7 @@ extension Database {
     if changes == 0 { try raiseFloor(of: session, to: Int(message.changed)) }
   }
 
-  private func raiseFloor(of session: Int, to change: Int) throws(StoreError) {
+  func raiseFloor(of session: Int, to change: Int) throws(StoreError) {
     try run("UPDATE session SET floor = max(floor, ?) WHERE number = ?", change, session)
   }
 

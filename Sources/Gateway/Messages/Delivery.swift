@@ -164,9 +164,9 @@ extension Delivery {
     return json
   }
 
-  init?(restoring message: StoredMessage) {
-    guard let stored = message.recipients, let recipients = try? JSON(parsing: stored).list,
-      case .object(let members)? = try? JSON(parsing: message.json)
+  init?(restoring json: [UInt8], to stored: [UInt8]?) {
+    guard let stored, let recipients = try? JSON(parsing: stored).list,
+      case .object(let members)? = try? JSON(parsing: json)
     else { return nil }
     let head = JSON.object(members.filter { $0.name != "delivery" }).bytes
     self.init(

@@ -7,7 +7,7 @@ internal import Store
 ///
 /// A change has its number when its write is queued, and is published in the channel once it is stored; writes are
 /// stored in their order, so the channel's numbers are those of the store.
-final class History: @unchecked Sendable {
+final class History: DurableHistory, @unchecked Sendable {
   // `@unchecked`: it is made before its host starts, or on the host's loop, and used on that loop alone from then on:
   // results of the writer's thread come back there.
 
@@ -51,9 +51,8 @@ final class History: @unchecked Sendable {
   private var open: [UInt64: (message: StoredMessage, delivery: Delivery)] = [:]
   private var changed: Set<UInt64> = []
   /// Delivery statuses that came before it was known which message they belong to.
-  private var earlyStatuses: [UInt64: [(recipients: [EndpointID], status: DeliveryStatus)]] = [:]
+  private var earlyStatuses: [UInt64: EarlyStatuses] = [:]
   private var isDispatching = false
-  /// Serializes sends with the same client-chosen name, so that the check for an existing message holds.
   let names = NamedLocks()
 
   init(_ session: StoredSession, _ limits: Limits, _ stored: Stored, in sessionStore: SessionStore) {
@@ -67,7 +66,8 @@ final class History: @unchecked Sendable {
     total = stored.latest.last?.total ?? 0
     first = stored.oldest
     for message in stored.open {
-      guard let receipt = message.receipt, let delivery = Delivery(restoring: message) else { continue }
+      guard let receipt = message.receipt, let delivery = Delivery(restoring: message.json, to: message.recipients)
+      else { continue }
       open[receipt] = (message, delivery)
     }
   }
@@ -92,10 +92,13 @@ final class History: @unchecked Sendable {
   /// A placeholder for a message whose stored text is damaged.
   private func damagedPlaceholder(for message: StoredMessage) -> [UInt8] {
     sessionStore.countDamaged()
-    return JSON.object([
-      .init("id", .text(id(of: message))), .init("from", .text(message.sender)),
-      .init("displayName", ""), .init("mode", .text(message.mode)),
-      .init("at", .text(Timestamp(milliseconds: message.at).description)), .init("size", 0),
+    return Self.placeholder(id(of: message), from: message.sender, message.mode, at: message.at)
+  }
+
+  static func placeholder(_ id: String, from sender: String, _ mode: String, at time: Int64) -> [UInt8] {
+    JSON.object([
+      .init("id", .text(id)), .init("from", .text(sender)), .init("displayName", ""), .init("mode", .text(mode)),
+      .init("at", .text(Timestamp(milliseconds: time).description)), .init("size", 0),
       .init("contentType", "application/octet-stream"), .init("body", ""), .init("damaged", true),
     ]).bytes
   }
@@ -114,20 +117,17 @@ final class History: @unchecked Sendable {
 
   func receive(_ text: MessageText) { add(text, named: nil, nil) }
 
-  /// Adds a message that is sent from here; `dispatch` gives it to the engine and returns its number there.
   func send(
-    _ text: MessageText, named name: String?, to recipients: [Member], _ dispatch: () throws -> UInt64,
+    _ text: MessageText, named name: String?, _ dispatch: () throws -> UInt64, delivery: (EarlyStatuses) -> Delivery,
     settle: @escaping (Item?) -> Void
-  ) rethrows {
+  ) throws {
     isDispatching = true
     defer {
       isDispatching = false
       earlyStatuses = [:]
     }
     let number = try dispatch()
-    var delivery = Delivery(to: recipients)
-    for (recipients, status) in earlyStatuses[number] ?? [] { delivery.set(status, for: recipients) }
-    add(text, named: name, (number, delivery), settle)
+    add(text, named: name, (number, delivery(earlyStatuses[number] ?? [])), settle)
   }
 
   private func add(
@@ -178,7 +178,6 @@ final class History: @unchecked Sendable {
     changed.insert(number)
   }
 
-  /// Adds writes of the changed delivery statuses, as they are by now.
   func writeDeliveryStatuses() {
     for number in changed.sorted() {
       guard case (let before, var delivery)? = open[number] else { continue }
@@ -273,7 +272,7 @@ struct PendingMessage {
 
 // MARK: Stored history
 
-extension History: HistorySource {
+extension History {
   /// Limits for the changes that are read at once.
   static let changesMax = 4_096
   static let changesBytesMax = 1 << 20

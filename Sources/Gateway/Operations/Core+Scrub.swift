@@ -108,13 +108,26 @@ extension Core {
         [.init("what", .text(what)), .init("file", .text("\(options.folder)/\(Gateway.storeName)"))])
       events.publish("storeDamaged", about: "/v1/gateway", .operators, [.init("cause", .text(what))])
     case .message(let number, let ordinal):
-      scrub.count(.message)
-      let session = sessions.values.first { $0.stored?.number == number }
-      log(
-        .error, for: .operator, "damaged",
-        "a stored message is damaged: the disk or memory may be failing; restore a backup if it matters",
-        [.init("session", .text(session?.path ?? "number \(number)")), .init("ordinal", .number(ordinal))])
-      if let session { events.publish("messageDamaged", about: session.messages.path, session.owner) }
+      foundMessage("number \(number)", ordinal, of: sessions.values.filter { $0.stored?.number == number })
+    case .sharedMessage(let log, let ordinal):
+      foundMessage(
+        "log \(log)", ordinal,
+        of: sessions.values.filter { ($0.history as? LogView)?.has(rowAt: UInt64(clamping: ordinal), of: log) ?? false }
+      )
+    }
+  }
+
+  /// Limit for the events of one damaged message.
+  private static let damageEventsMax = 16
+
+  private func foundMessage(_ place: String, _ ordinal: Int, of sessions: [SessionModel]) {
+    scrub.count(.message)
+    log(
+      .error, for: .operator, "damaged",
+      "a stored message is damaged: the disk or memory may be failing; restore a backup if it matters",
+      [.init("session", .text(sessions.first?.path ?? place)), .init("ordinal", .number(ordinal))])
+    for session in sessions.prefix(Self.damageEventsMax) {
+      events.publish("messageDamaged", about: session.messages.path, session.owner)
     }
   }
 

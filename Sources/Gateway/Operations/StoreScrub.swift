@@ -10,6 +10,8 @@ final class StoreScrub {
     case structure(String)
     /// A message with a wrong checksum; `session` is the session's number.
     case message(session: Int, ordinal: Int)
+    /// The same of a message that several sessions have.
+    case sharedMessage(log: Int, ordinal: Int)
   }
 
   /// The message after which a check resumes.
@@ -32,12 +34,14 @@ final class StoreScrub {
   }
 
   private enum Walk: Int {
-    /// All tables but `message`: they are small, and each is checked in one step.
+    /// All tables but those of messages: they are small, and each is checked in one step.
     case tables
     /// All messages and their checksums, in the order of the primary index.
     case messages
     // The other indexes of messages.
     case names, changes, receipts
+    /// All messages of logs and their checksums, and their other index.
+    case shared, sharedChanges
   }
 
   /// The position in a walk.
@@ -69,7 +73,7 @@ final class StoreScrub {
   init(_ path: String, after position: Position? = nil) throws(StoreError) {
     self.path = path
     reader = try DatabaseReader(path)
-    tables = try reader.tables().filter { $0 != "message" }[...]
+    tables = try reader.tables().filter { $0 != "message" && $0 != "shared_message" }[...]
     if let position {
       walk = .messages
       last = Key(session: position.session, number: position.ordinal)
@@ -117,6 +121,8 @@ final class StoreScrub {
     case .names: try readIndex("message_name", "name", where: "name IS NOT NULL", &step)
     case .changes: try readIndex("message_changed", "changed", where: "changed > ordinal", &step)
     case .receipts: try readIndex("message_receipt", "receipt", where: "receipt IS NOT NULL", &step)
+    case .shared: try readShared(&step)
+    case .sharedChanges: try readSharedChanges(&step)
     }
   }
 
@@ -138,6 +144,35 @@ final class StoreScrub {
       if Checksum.of(json) != row.integer(7) { step.damage.append(.message(session: session, ordinal: ordinal)) }
       return Key(session: session, number: ordinal)
     }
+  }
+
+  private func readShared(_ step: inout Step) throws(StoreError) -> Bool {
+    try read(
+      """
+      SELECT log, ordinal, sender, mode, own_name, recipients, audience, offsets, json, checksum, own_json, own_checksum
+      FROM shared_message INDEXED BY shared_message_ordinal
+      WHERE (log, ordinal) > (?, ?) ORDER BY log, ordinal
+      """, &step
+    ) { row, step in
+      let (log, ordinal) = (row.integer(0), row.integer(1))
+      step.bytes += (2...8).reduce(row.withBytes(10) { $0.byteCount }) { sum, column in
+        sum + row.withBytes(column) { $0.byteCount }
+      }
+      let isSound = SharedMessage.checksum(of: row.bytes(6), row.bytes(7), row.bytes(8)) == row.integer(9)
+      if !isSound || !row.isNull(10) && Checksum.of(row.bytes(10)) != row.integer(11) {
+        step.damage.append(.sharedMessage(log: log, ordinal: ordinal))
+      }
+      return Key(session: log, number: ordinal)
+    }
+  }
+
+  private func readSharedChanges(_ step: inout Step) throws(StoreError) -> Bool {
+    try read(
+      """
+      SELECT own, own_changed_offset FROM shared_message INDEXED BY shared_message_changed
+      WHERE own_changed_offset > own_offset AND (own, own_changed_offset) > (?, ?) ORDER BY own, own_changed_offset
+      """, &step
+    ) { row, _ in Key(session: row.integer(0), number: row.integer(1)) }
   }
 
   private func readIndex(

@@ -9,7 +9,11 @@ extension Schema {
 extension Schema.Layer {
   /// The tables of a gateway. Each family of tables is one file, with its migrations and its queries.
   static let gateway = Schema.Layer(
-    "gateway", [.clients, .sessions, .resources, .intents, .messagesInOrder, .scopes, .audit, .peerKeys, .settings],
+    "gateway",
+    [
+      .clients, .sessions, .resources, .intents, .messagesInOrder, .scopes, .audit, .peerKeys, .settings,
+      .sharedMessages,
+    ],
     counted: 2..<9)
 }
 

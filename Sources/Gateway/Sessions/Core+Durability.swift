@@ -77,7 +77,7 @@ extension Core {
       }
       let (parameters, retention) = SessionParameters.restored(from: settings)
       let model = SessionModel(
-        session, peer, parameters, retention, sessionStore.histories[session.id],
+        session, peer, parameters, retention, sessionStore.history(of: session.id),
         at: Timestamp(milliseconds: row.created), in: crowd(of: settings["adhoc"]?.text, for: peer), self)
       model.stored = row
       model.isLocked = settings["locked"] == true

@@ -58,6 +58,17 @@ struct StoredSession: Hashable, Sendable {
   var number: Int
   /// The last change of the channel that was removed by retention.
   fileprivate(set) var floor: UInt64 = 0
+  /// The log that has its messages, where others have the same.
+  var log: Log?
+
+  /// A session's part of a log.
+  struct Log: Hashable, Sendable {
+    let number: Int
+    /// The service type of the ad hoc mode in which its sessions began.
+    let type: String
+    /// The last number of the log when the session began: later ones are its own, too.
+    let joined: UInt64
+  }
 
   init(id: String, host: String, peer: String, settings: [UInt8], created: Int64, epoch: String, number: Int) {
     self.id = id
@@ -76,13 +87,17 @@ extension Database {
     var sessions: [StoredSession] = []
     try each(
       """
-      SELECT id, host, peer, settings, created, epoch, number, floor FROM session WHERE is_ended = 0 ORDER BY number
+      SELECT id, host, peer, settings, created, epoch, session.number, floor, log, type, joined FROM session
+      LEFT JOIN message_log ON message_log.number = log WHERE is_ended = 0 ORDER BY session.number
       """
     ) { row in
       var session = StoredSession(
         id: row.text(0), host: row.text(1), peer: row.text(2), settings: row.bytes(3), created: Int64(row.integer(4)),
         epoch: row.text(5), number: row.integer(6))
       session.floor = UInt64(row.integer(7))
+      if !row.isNull(8) {
+        session.log = .init(number: row.integer(8), type: row.text(9), joined: UInt64(row.integer(10)))
+      }
       sessions.append(session)
     }
     return sessions
@@ -97,9 +112,12 @@ extension Database {
   func keep(_ session: StoredSession) throws(StoreError) {
     try run(
       """
-      INSERT INTO session (id, host, peer, settings, created, epoch, number) VALUES (?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET settings = excluded.settings
-      """, session.id, session.host, session.peer, session.settings, session.created, session.epoch, session.number)
+      INSERT INTO session (id, host, peer, settings, created, epoch, number, log, joined)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET settings = excluded.settings
+      """, session.id, session.host, session.peer, session.settings, session.created, session.epoch, session.number,
+      session.log?.number, session.log.map { Int($0.joined) } ?? 0)
+    guard let log = session.log else { return }
+    try run("INSERT OR IGNORE INTO message_log (number, type) VALUES (?, ?)", log.number, log.type)
   }
 
   /// The last change of a session's channel that was removed by retention.
@@ -114,9 +132,11 @@ extension Database {
 
   /// Removes a batch of the rows of ended sessions; returns false if nothing is left.
   func removeEndedSessions(atMost count: Int = 1_000) throws -> Bool {
-    guard let number = try first("SELECT number FROM session WHERE is_ended = 1 LIMIT 1", row: { $0.integer(0) }) else {
-      return false
+    let ended = try first("SELECT number, log FROM session WHERE is_ended = 1 LIMIT 1") {
+      (number: $0.integer(0), log: $0.isNull(1) ? nil : $0.integer(1))
     }
+    guard let (number, log) = ended else { return false }
+    if let log, try removeLog(log, of: number, atMost: count) { return true }
     try run(
       """
       DELETE FROM message WHERE session = ?1

@@ -66,8 +66,8 @@ final class SessionModel {
   let createdAt: Timestamp
   let retention: SessionParameters.Retention
   /// The history, if it is durable.
-  let history: History?
-  /// The sessions with which it shares its members, and its messages where they are in memory.
+  let history: (any DurableHistory)?
+  /// The sessions with which it shares its members, and its messages where they are in memory alone.
   let crowd: Crowd?
   let sharedMessages: SharedList?
   /// Its number in the crowd.
@@ -106,7 +106,7 @@ final class SessionModel {
 
   init(
     _ session: Session, _ peer: PeerModel, _ parameters: SessionParameters, _ retention: SessionParameters.Retention,
-    _ history: History?, at time: Timestamp, in crowd: Crowd?, _ core: Core
+    _ history: (any DurableHistory)?, at time: Timestamp, in crowd: Crowd?, _ core: Core
   ) {
     self.session = session
     self.core = core
@@ -120,7 +120,10 @@ final class SessionModel {
     let shared = crowd.map { core.channels.collection("\(path)/members", of: $0.members) }
     members = shared ?? core.channels.collection("\(path)/members")
     slot = shared?.slot ?? 0
-    if let crowd, retention.kind == .memory {
+    if let view = history as? LogView {
+      sharedMessages = nil
+      messages = view.list(at: "\(path)/messages", in: core)
+    } else if let crowd, retention.kind == .memory {
       let shared = core.channels.collection("\(path)/messages", of: crowd.messages(Core.limits(of: retention)))
       (sharedMessages, messages) = (shared, shared)
     } else {
@@ -128,7 +131,7 @@ final class SessionModel {
       messages = core.channels.collection(
         "\(path)/messages", Core.limits(of: retention), core.channels.binaryForms, epoch: history?.session.epoch)
     }
-    history?.attach(messages, peer.owner)
+    (history as? History)?.attach(messages, peer.owner)
     crowd?.add(self, at: slot)
   }
 
@@ -207,13 +210,15 @@ extension Core {
     let stored = StoredSession(
       id: session.id.text, host: host.id.text, peer: peer.id, settings: [], created: now.milliseconds,
       epoch: Secrets.epoch(), number: sessionStore.number())
-    let history = retention.kind == .durable ? sessionStore.begin(stored, retention.limits, of: session.id) : nil
-    let model = SessionModel(
-      session, peer, parameters, retention, history, at: now, in: crowd(of: parameters.adhoc, for: peer), self)
+    let crowd = crowd(of: parameters.adhoc, for: peer)
+    let history =
+      retention.kind == .durable
+      ? sessionStore.begin(stored, retention.limits, of: session.id, adhoc: crowd?.type) : nil
+    let model = SessionModel(session, peer, parameters, retention, history, at: now, in: crowd, self)
     register(model)
     reservation.release()
     isOpen = true
-    if isDurable(peer) { model.stored = stored }
+    if isDurable(peer) { model.stored = history?.session ?? stored }
     await keep(model)
     guard exists(model) else { throw Problem(.gone, "the peer was removed meanwhile") }
     begin(model)

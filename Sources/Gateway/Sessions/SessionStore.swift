@@ -20,6 +20,10 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   /// Whether the host keeps its identity over a restart.
   let isDurable: Bool
   private(set) var histories: [EndpointID: History] = [:]
+  /// The histories of sessions that share a log.
+  private var views: [EndpointID: LogView] = [:]
+  private var logs: [Int: MessageLog] = [:]
+  private var latestAudiences: [StoreAudience] = []
   /// Sessions that were open when it was last closed, or its process was killed, and are not restored yet.
   private var stored: [String: StoredSession] = [:]
   private var pendingWrites: [PendingWrite] = []
@@ -27,7 +31,7 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   private var messages: [PendingMessage] = []
   private var queuedTransactions: [(work: () -> Void, onFailure: (any Error) -> Void)] = []
   /// Histories in which the delivery status of a message has changed.
-  private var changedHistories: [History] = []
+  private var changedHistories: [any DurableHistory] = []
   /// The resources of those sessions, by the sessions' numbers.
   private var resources: [Int: [StoredResource]] = [:]
   private var nextNumber: Int
@@ -57,6 +61,8 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
     self.nextNumber = nextNumber
   }
 
+  deinit { for log in logs.values { log.close() } }
+
   static func open(_ writer: Writer, in folder: String, isDurable: Bool) async throws -> SessionStore {
     let (sessions, number, resources) = try await writer.perform {
       (try $0.sessions(), try $0.nextSessionNumber(), try $0.resources())
@@ -68,6 +74,7 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
       Self.folders, of: folder, keeping: try await writer.perform { try $0.heldPaths() })
     sessionStore.resources = Dictionary(grouping: resources, by: \.session)
     for session in sessions where isDurable { try await sessionStore.restore(session) }
+    for log in sessionStore.logs.values { try await log.load(from: writer) }
     return sessionStore
   }
 
@@ -77,6 +84,10 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
     stored[session.id] = session
     let (_, retention) = SessionParameters.restored(from: (try? JSON(parsing: session.settings)) ?? .null)
     guard retention.kind == .durable else { return }
+    if let part = session.log {
+      let log = log(part.number, part.type, retention.limits, epoch: session.epoch)
+      return views[id] = log.restore(session)
+    }
     let number = session.number
     let stored = try await writer.perform { database in
       History.Stored(
@@ -115,7 +126,7 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
     onDamage()
   }
 
-  func addChanged(_ history: History) { changedHistories.append(history) }
+  func addChanged(_ history: any DurableHistory) { changedHistories.append(history) }
 
   func takePendingWrites() -> [PendingWrite] {
     for history in changedHistories { history.writeDeliveryStatuses() }
@@ -171,28 +182,55 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
 
   /// Applies retention, also where no new messages come. Whether there may be more to remove.
   func prune(at now: Timestamp) -> Bool {
-    let hasMore = histories.values.reduce(false) { $1.prune(at: now) || $0 }
+    var hasMore = histories.values.reduce(false) { $1.prune(at: now) || $0 }
+    for log in logs.values { hasMore = log.prune(at: now, all: true) || hasMore }
     let writer = writer
     // The write-ahead log still has what was removed since the last time.
     if !hasMore { reactor?.spawn { try? await writer.truncateLog() } }
     return hasMore
   }
 
-  func begin(_ session: StoredSession, _ limits: History.Limits, of id: EndpointID) -> History {
+  /// Begins the history of a session: in a log with those that began in ad hoc mode with the same type, if it did.
+  func begin(
+    _ session: StoredSession, _ limits: History.Limits, of id: EndpointID, adhoc type: String?
+  ) -> any DurableHistory {
+    latestAudiences = []
+    if let type, MessageLog.isFor(limits) {
+      let known = logs.values.first { $0.type == type && $0.limits == limits && $0.isOpen }
+      let view = (known ?? log(session.number, type, limits, epoch: session.epoch)).begin(session)
+      views[id] = view
+      return view
+    }
     let history = History(session, limits, History.Stored(), in: self)
     histories[id] = history
     return history
   }
 
+  private func log(_ number: Int, _ type: String, _ limits: History.Limits, epoch: String) -> MessageLog {
+    if let log = logs[number] { return log }
+    let log = MessageLog(number, type, limits, epoch: epoch, in: self)
+    logs[number] = log
+    return log
+  }
+
+  func history(of id: EndpointID) -> (any DurableHistory)? { histories[id] ?? views[id] }
+
   /// Ends a session in the store, which then removes its data in pieces; `discard` runs once the end is stored.
   func end(_ id: EndpointID, then discard: @escaping () -> Void = {}) {
     histories[id] = nil
+    latestAudiences = []
+    let view = views.removeValue(forKey: id)
+    view?.isEnded = true
     let text = id.text
     enqueue(
       PendingWrite {
         try $0.endSession(text)
       } settle: { [weak self] isStored in
-        if isStored { discard() }
+        if isStored {
+          view?.end()
+          self?.logs = self?.logs.filter { !$0.value.isEmpty } ?? [:]
+          discard()
+        }
         self?.removeEndedSessions()
       })
   }
@@ -209,12 +247,37 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   func heard(_ message: Nearby.Message, in sessions: [EndpointID]) {
     switch message.mode {
     case .reliable:
-      let durable = sessions.compactMap { histories[$0] }
-      if durable.isEmpty { return }
+      let audience = audience(sessions)
+      if audience.isEmpty { return }
       let text = MessageText(message)
-      for history in durable { history.receive(text) }
+      for history in audience.histories { history.receive(text) }
+      for (log, part) in audience.logs { log.receive(text, in: part) }
     case .unreliable: onUnreliable(message, sessions)
     }
+  }
+
+  /// The durable histories that a message is for.
+  private struct StoreAudience {
+    let endpoints: [EndpointID]
+    var histories: [History] = []
+    var logs: [(log: MessageLog, part: MessageLog.Audience)] = []
+
+    var isEmpty: Bool { histories.isEmpty && logs.isEmpty }
+  }
+
+  /// A few senders in a crowd have each an audience of their own.
+  private static let latestAudiencesMax = 4
+
+  private func audience(_ endpoints: [EndpointID]) -> StoreAudience {
+    if let latest = latestAudiences.last(where: { $0.endpoints == endpoints }) { return latest }
+    var audience = StoreAudience(endpoints: endpoints, histories: endpoints.compactMap { histories[$0] })
+    let parts = Dictionary(grouping: endpoints.compactMap { views[$0] }, by: \.logNumber)
+    for (number, views) in parts.sorted(by: { $0.key < $1.key }) {
+      if let log = logs[number] { audience.logs.append((log, MessageLog.Audience(views))) }
+    }
+    if latestAudiences.count == Self.latestAudiencesMax { latestAudiences.removeFirst() }
+    latestAudiences.append(audience)
+    return audience
   }
 
   func handle(_ event: SessionEvent, in sessions: [EndpointID]) { onEvent(event, sessions) }
@@ -225,7 +288,7 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   func closed(_ session: EndpointID) { onClosed(session) }
 
   func settled(_ message: UInt64, for recipients: [EndpointID], _ status: DeliveryStatus, in session: EndpointID) {
-    guard let history = histories[session] else { return onSettled(message, recipients, status, session) }
+    guard let history = history(of: session) else { return onSettled(message, recipients, status, session) }
     history.updateDelivery(of: message, for: recipients, status)
   }
 
