@@ -24,9 +24,9 @@ RIGHT_TO_LEFT = "addEventListener('DOMContentLoaded', () => { document.documentE
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
 
-def catalogue(language):
-    """The texts of the page in a language, by their keys."""
-    path = os.path.join(ROOT, "public", "app", "texts", f"{language}.js")
+def catalogue(language, folder="app"):
+    """The texts of the page in a language, by their keys; those of the examples are in a folder of their own."""
+    path = os.path.join(ROOT, "public", folder, "texts", f"{language}.js")
     code = f"import({json.dumps(path)}).then((all) => console.log(JSON.stringify(all.default)))"
     node = os.environ.get("NODE", "node")
     return json.loads(subprocess.check_output([node, "--input-type=module", "-e", code], stderr=subprocess.DEVNULL))

@@ -1,12 +1,15 @@
 """The examples: each is a page on the client alone, open in two browsers at two gateways."""
 
 import json
+import os
 
-from stage import PHONE, Stage, expect
+from gateway import ROOT
+from stage import PHONE, Stage, catalogue, expect
 from test_axe import AXE, OUTSIDE, RUN
 
 # A microphone that beeps, and nobody who is asked for it.
 MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--autoplay-policy=no-user-gesture-required"]
+MODERN_PHONE = {"width": 390, "height": 844}
 # How many points of a drawing are not bare.
 INKED = "(e) => e.getContext('2d').getImageData(0, 0, e.width, e.height).data.filter((value, at) => at % 4 === 3 && value > 0).length"
 
@@ -148,6 +151,27 @@ class Examples(Stage):
         ada.get_by_role("button", name="Stop").click()
         expect(ada.get_by_role("button", name="Talk")).to_be_visible()
         ben.wait_for_function("() => document.querySelector('.voices meter').value === 0", timeout=30_000)
+
+    def test_each_example_speaks_german_to_a_phone_of_which_that_is_the_language(self):
+        german = catalogue("de", "examples")
+        names = [name.removesuffix(".html") for name in sorted(os.listdir(os.path.join(ROOT, "public", "examples"))) if name.endswith(".html")]
+        self.assertIn("request", names)
+        page = self.page(self.gateways[0], MODERN_PHONE, language="de-DE")
+        self.come_in(page, self.gateways[0].new_code(), "Ada")
+        for name in names:
+            page.goto(f"{self.gateways[0].url}/examples/{name}.html")
+            expect(page.get_by_role("heading", level=1)).to_have_text(german[f"{name}.title"])
+            expect(page).to_have_title(f"{german[f'{name}.title']} · Vicinity")
+            state = german["request.asBrowser" if name == "request" else "status.alone"]
+            expect(page.get_by_role("status").first).to_have_text(state, timeout=30_000)
+            self.assertEqual("de", page.evaluate("document.documentElement.lang"))
+            self.check(f"{name}-de", [page])
+        # The language that was chosen in the dashboard goes before that of the browser.
+        page.goto(self.gateways[0].url)
+        self.turn(page, "Gateway")
+        page.get_by_label("Sprache").select_option("en")
+        page.goto(f"{self.gateways[0].url}/examples/todo.html")
+        expect(page.get_by_role("heading", level=1)).to_have_text("To-do list")
 
     def test_whoever_has_not_joined_the_gateway_is_led_to_where_they_can(self):
         page = self.page(self.gateways[0])

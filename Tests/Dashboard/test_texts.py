@@ -1,6 +1,7 @@
 """The texts that people see are data: in a catalogue for each language, and in no module."""
 
 import glob
+import html.parser
 import os
 import re
 import unittest
@@ -8,18 +9,50 @@ import unittest
 from gateway import ROOT
 from stage import DESKTOP, PHONE, Stage, catalogue, expect
 
-APP = os.path.join(ROOT, "public", "app")
+PUBLIC = os.path.join(ROOT, "public")
 LANGUAGES = ["en", "de"]
 # Names of keys and of what browsers do, and of others' programs, which are the same in each language.
-NAMES = {"AbortError", "Enter", "Escape", "Files", "ABCD-EFGH"}
+NAMES = {"AbortError", "Enter", "Escape", "Files", "ABCD-EFGH", "Content-Type", "Vicinity"}
+# Attributes of elements that people read or hear.
+READ = {"alt", "aria-description", "aria-label", "aria-roledescription", "aria-valuetext", "label", "placeholder", "title"}
 COMMENT = re.compile(r"^\s*(//|/?\*).*$|(?<=[\s;])//\s.*$", re.M)
 LITERAL = re.compile(r"'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`|\"([^\"\n]*)\"")
 
 
-def modules():
-    for path in sorted(glob.glob(os.path.join(APP, "*.js"))):
+def files(*pattern):
+    for path in sorted(glob.glob(os.path.join(PUBLIC, *pattern))):
         with open(path, encoding="utf-8") as file:
-            yield os.path.basename(path), COMMENT.sub("", file.read())
+            yield os.path.basename(path), file.read()
+
+
+class Page(html.parser.HTMLParser):
+    """The texts in a page of HTML that people read, the keys that it names, and the languages in which it says that it needs scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.texts, self.keys, self.languages, self.is_unscripted = [], set(), [], False
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.is_unscripted |= tag == "noscript"
+        if self.is_unscripted and "lang" in attributes:
+            self.languages.append(attributes["lang"])
+        names = [name for name in attributes if name in READ or (name == "value" and attributes.get("type") in ("button", "reset", "submit"))]
+        self.texts += [attributes[name] for name in names if attributes[name]]
+        self.keys.update(attributes[name] for name in ("data-text", "data-label", "data-hint") if name in attributes)
+
+    def handle_endtag(self, tag):
+        self.is_unscripted &= tag != "noscript"
+
+    def handle_data(self, data):
+        if not self.is_unscripted:
+            self.texts.append(data.strip())
+
+    @property
+    def fixed(self):
+        return [text for text in self.texts if re.search(r"[^\W\d_]", text) and text not in NAMES]
 
 
 def forms(text):
@@ -27,8 +60,17 @@ def forms(text):
 
 
 class Catalogues(unittest.TestCase):
+    folder = "app"
+
     def setUp(self):
-        self.catalogues = {language: catalogue(language) for language in LANGUAGES}
+        self.catalogues = {language: catalogue(language, self.folder) for language in LANGUAGES}
+
+    def modules(self):
+        return [(name, COMMENT.sub("", code)) for name, code in files(self.folder, "*.js")]
+
+    def pages(self):
+        """The pages that show these texts."""
+        return [(name, Page(text)) for name, text in files("*.html")]
 
     def test_all_languages_have_the_same_keys_with_the_same_values_in_order(self):
         english = self.catalogues["en"]
@@ -44,7 +86,9 @@ class Catalogues(unittest.TestCase):
 
     def test_each_key_is_used_and_each_that_is_used_is_there(self):
         keys, beginnings = set(), set()
-        for _, code in modules():
+        for _, page in self.pages():
+            keys.update(page.keys)
+        for _, code in self.modules():
             for call in re.findall(r"\b(?:t|state)\((.*)", code):
                 keys.update(re.findall(r"'([\w]+(?:\.[\w]+)*)'", call))
             beginnings.update(re.findall(r"`([\w]+\.)\$\{", code))
@@ -57,7 +101,7 @@ class Catalogues(unittest.TestCase):
 
     def test_no_module_has_a_text_for_people(self):
         found = []
-        for name, code in modules():
+        for name, code in self.modules():
             code = re.sub(r"\bclass: ('[^']*'|`[^`]*`)|\bclassName = '[^']*'|from '[^']*'|'aria-\w+': '[^']*'|querySelector\w*\('[^']*'\)", "", code)
             for match in LITERAL.finditer(code):
                 text = re.sub(r"\$\{[^}]*\}", "", next(part for part in match.groups() if part is not None))
@@ -66,10 +110,31 @@ class Catalogues(unittest.TestCase):
                     found.append(f"{name}: {text}")
         self.assertEqual([], found)
 
+    def test_no_page_has_a_text_but_the_one_for_those_without_scripts_in_each_language(self):
+        self.assertTrue(self.pages())
+        for name, page in self.pages():
+            self.assertEqual([], page.fixed, name)
+            self.assertEqual(LANGUAGES, page.languages, name)
+
     @staticmethod
     def is_technical(name, text):
         """Paths of icons and commands, names of languages by themselves, errors of the programmer."""
         return name in ("icons.js", "licences.js") or text in ("English", "Deutsch", "noopener noreferrer") or text.startswith(("vicinity ", "no text ", "event ", "width=", "aria-"))
+
+
+class CataloguesOfExamples(Catalogues):
+    folder = "examples"
+
+    def pages(self):
+        return [(name, Page(text)) for name, text in files(self.folder, "*.html")]
+
+    def test_dashboard_lists_each_example_by_its_title(self):
+        for language, texts in self.catalogues.items():
+            listed = {key.removeprefix("example."): text for key, text in catalogue(language).items() if key.startswith("example.")}
+            titles = {key.removesuffix(".title"): text for key, text in texts.items() if key.endswith(".title")}
+            # Requests are tried from the reference.
+            titles.pop("request")
+            self.assertEqual(titles, {name: text for name, text in listed.items() if not name.endswith("Hint")}, language)
 
 
 class Languages(Stage):

@@ -20,10 +20,10 @@ export function languageOfBrowser(preferred = navigator.languages) {
   return known ?? languageByDefault
 }
 
-/** Loads the catalogue of a language, and writes numbers and times in the same one from then on. */
-export async function useLanguage(chosen) {
+/** Loads the catalogue of a language, which `load` finds, and writes numbers and times in the same one from then on. */
+export async function useLanguage(chosen, load = (name) => import(`./texts/${name}.js`)) {
   const wanted = chosen in languages ? chosen : languageOfBrowser()
-  const texts = await import(`./texts/${wanted}.js`)
+  const texts = await load(wanted)
   language = wanted
   catalogue = texts.default
   plurals = new Intl.PluralRules(wanted)

@@ -1,6 +1,6 @@
 // Live audio: while somebody talks, the microphone's samples go to each of the others over a stream of its own.
 
-import { enter, follow } from './example.js'
+import { enter, follow, t } from './example.js'
 
 /** Samples a second, of 16 bits: each stream carries 32 kB a second. */
 const rate = 16_000
@@ -31,11 +31,11 @@ talk.onclick = async () => {
     if (talking) await stop()
     else await start()
   } catch (problem) {
-    error.textContent = isSecureContext ? problem.message : 'Browsers give the microphone to encrypted pages only: open this page with https.'
+    error.textContent = isSecureContext ? problem.message : t('audio.encrypted')
   }
   talk.classList.toggle('primary', !talking)
   talk.classList.toggle('danger', Boolean(talking))
-  talk.textContent = talking ? 'Stop' : 'Talk'
+  talk.textContent = t(talking ? 'audio.stop' : 'audio.talk')
   talk.disabled = false
 }
 
@@ -100,7 +100,7 @@ function voiceOf({ peer, displayName }) {
   const known = voices.get(peer)
   if (known) return known
   const element = Object.assign(document.createElement('section'), { className: 'plot' })
-  const meter = Object.assign(document.createElement('meter'), { max: 0.5, ariaLabel: `How loud ${displayName} is` })
+  const meter = Object.assign(document.createElement('meter'), { max: 0.5, ariaLabel: t('audio.loudness', { name: displayName }) })
   element.append(Object.assign(document.createElement('h2'), { textContent: displayName }), meter)
   document.querySelector('#voices').append(element)
   const voice = { element, show: (loudness) => { meter.value = loudness } }

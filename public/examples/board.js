@@ -1,9 +1,9 @@
 // A drawing board: what each person draws goes to the others over a stream while it is drawn.
 
-import { enter, follow, lines, parse } from './example.js'
+import { enter, follow, lines, parse, t } from './example.js'
 
 const inks = ['#1b2224', '#0b6b5c', '#1c4f91', '#c2410c', '#93245f']
-const inkNames = ['Black', 'Green', 'Blue', 'Orange', 'Purple']
+const inkNames = ['black', 'green', 'blue', 'orange', 'purple']
 const pointsMax = 4096
 /** A browser has six connections to a gateway, and each stream that is read takes one. */
 const streamsMax = 5
@@ -12,7 +12,7 @@ const paper = document.querySelector('#paper')
 const context = paper.getContext('2d')
 Object.assign(context, { lineWidth: 5, lineCap: 'round', lineJoin: 'round' })
 const choices = inkNames.map((name, value) => Object.assign(document.createElement('input'), {
-  type: 'radio', name: 'ink', className: 'ink', value, checked: value === 0, ariaLabel: name,
+  type: 'radio', name: 'ink', className: 'ink', value, checked: value === 0, ariaLabel: t(`ink.${name}`),
 }))
 document.querySelector('#tools').prepend(...choices)
 

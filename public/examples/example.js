@@ -1,12 +1,44 @@
 // Shared by the examples: everybody who has the same page open is in one session, and the page names them.
+//
+// Their texts are in `texts/`, in the languages of the dashboard. An element names its own: `data-text`, `data-label` for those who do
+// not see it, `data-hint` in a field that is empty.
 
+import { format, language, languages, t, useLanguage } from '../app/texts.js'
 import { Vicinity } from '../vicinity.js'
 
 const root = new URL('..', import.meta.url)
-/** The settings of the dashboard for this gateway: the CSRF token of its cookie, and a name. */
+/** The settings of the dashboard for this gateway: the CSRF token of its cookie, a name, and a language. */
 const kept = JSON.parse(localStorage.getItem(root.pathname === '/' ? 'vicinity' : `vicinity:${root.pathname}`) ?? '{}')
 const status = document.querySelector('#status')
 const lineLengthMax = 1 << 20
+/** Makes the text, or the link, that says who is here. */
+let state = () => t('status.connecting')
+
+export { format, language, languages, t }
+
+/** Writes the page in a language: that of the browser, if there is none of this name. */
+export async function speak(wanted) {
+  await useLanguage(wanted, (name) => import(`./texts/${name}.js`))
+  for (const element of document.querySelectorAll('[data-text]')) write(element)
+  for (const element of document.querySelectorAll('[data-label]')) element.ariaLabel = t(element.dataset.label)
+  for (const element of document.querySelectorAll('[data-hint]')) element.placeholder = t(element.dataset.hint)
+  document.title = `${document.querySelector('h1').textContent} · Vicinity`
+  show(state)
+}
+
+/** An element within stays, at the place in the text that has the name of its id. */
+function write(element) {
+  const [inner] = element.children
+  const [before, after = ''] = t(element.dataset.text, inner ? { [inner.id]: '\n' } : {}).split('\n')
+  element.replaceChildren(before, ...(inner ? [inner, after] : []))
+}
+
+function show(made) {
+  state = made
+  status.replaceChildren(made())
+}
+
+await speak(kept.language)
 
 /** The gateway, as this browser sees it, or the client that has a token. */
 export const bare = (token) => new Vicinity(root.href, token ? { token } : { csrf: kept.csrf })
@@ -17,27 +49,26 @@ export async function enter(type) {
   try {
     const gateway = bare()
     // Each page is a peer of its own, so that two tabs are two people; it goes with the page.
-    const peer = await gateway.peer({ name: kept.name || 'Someone', lifetime: 'connection', reuse: false })
+    const peer = await gateway.peer({ name: kept.name || t('name.none'), lifetime: 'connection', reuse: false })
     addEventListener('pagehide', () => gateway.delete(`/v1/peers/${peer.id}`, { keepalive: true }).catch(() => {}))
     addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
     const session = await peer.join(type)
-    const show = () => {
+    const others = () => {
       const names = session.connected.map((member) => member.displayName)
-      status.textContent = names.length === 0 ? 'Open this page on another device.' : `Here with ${names.join(', ')}`
+      return names.length === 0 ? t('status.alone') : t('status.with', { names: format('list').format(names) })
     }
-    session.on('member', show)
-    show()
+    session.on('member', () => show(others))
+    show(others)
     return session
   } catch (problem) {
     if (problem.kind === 'unauthorized' || problem.kind === 'forbidden') return ask()
-    status.textContent = problem.message
+    show(() => problem.message)
     throw problem
   }
 }
 
 function ask() {
-  const link = Object.assign(document.createElement('a'), { href: root.href, textContent: 'Join this gateway first.' })
-  status.replaceChildren(link)
+  show(() => Object.assign(document.createElement('a'), { href: root.href, textContent: t('status.join') }))
   return new Promise(() => {})
 }
 

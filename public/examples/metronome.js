@@ -1,6 +1,6 @@
 // A metronome: all devices beat at the same moments of the clock that they share. Whoever sets the rate sets it for all.
 
-import { enter, follow, parse } from './example.js'
+import { enter, follow, format, parse } from './example.js'
 
 const find = (id) => document.querySelector(`#${id}`)
 const [beat, rate, sound, bound] = ['beat', 'rate', 'sound', 'bound'].map(find)
@@ -54,7 +54,7 @@ function plan() {
 function show(number) {
   last = number
   beat.textContent = '♩'.repeat(number % 4 + 1)
-  bound.textContent = clock.bound.toFixed(1)
+  bound.textContent = format('number').format(clock.bound)
   // To be compared between devices of one machine: how far the shared clock is ahead of the wall clock.
   bound.dataset.lead = clock.time - performance.timeOrigin - performance.now()
   if (audio) click(number % 4 === 0)

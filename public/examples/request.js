@@ -1,6 +1,6 @@
 // Requests to this gateway, with what this browser may do: each of the contract, its fields filled in, and as a line for curl.
 
-import { bare } from './example.js'
+import { bare, t } from './example.js'
 
 const root = new URL('..', import.meta.url)
 const find = (id) => document.querySelector(`#${id}`)
@@ -36,8 +36,7 @@ choice.value = operations.findIndex(({ operationId }) => operationId === 'getGat
 function use() {
   const token = find('token').value.trim()
   gateway = bare(token)
-  find('status').textContent = token ? 'Requests are made with your token.'
-    : gateway.csrf ? 'Requests are made as this browser.' : 'This browser has not joined: only public requests work.'
+  find('status').textContent = t(token ? 'request.withToken' : gateway.csrf ? 'request.asBrowser' : 'request.notJoined')
 }
 
 const current = () => operations[choice.value]
@@ -46,7 +45,9 @@ const asked = () => [...find('parameters').querySelectorAll('input')].filter((in
 function show() {
   const { parameters, body } = current()
   find('parameters').replaceChildren(...parameters.filter(({ in: place }) => place !== 'header').map((parameter) => make('div', {},
-    make('label', { htmlFor: `of-${parameter.name}`, textContent: `${parameter.name}${parameter.required ? '' : ' (optional)'}` }),
+    make('label', {
+      htmlFor: `of-${parameter.name}`, textContent: parameter.required ? parameter.name : t('request.optional', { name: parameter.name }),
+    }),
     make('input', {
       id: `of-${parameter.name}`, name: parameter.name, required: Boolean(parameter.required), autocomplete: 'off', spellcheck: false,
     }))))
@@ -90,7 +91,7 @@ async function send(event) {
     text = await response.text()
     if (/json/.test(response.headers.get('Content-Type') ?? '')) text = JSON.stringify(JSON.parse(text), null, 2)
   } catch (problem) {
-    status = problem.title ?? 'Not sent'
+    status = problem.title ?? t('request.notSent')
     text = problem.message
   }
   find('answer').hidden = false

@@ -2,7 +2,7 @@
 //
 // Samples are unreliable messages: one that is late is of no use.
 
-import { colour, enter, follow, parse } from './example.js'
+import { colour, enter, follow, parse, t } from './example.js'
 
 const interval = 100
 const samplesMax = 150
@@ -35,15 +35,15 @@ start.onclick = async () => {
     const scaled = (value, whole) => (value / whole * 2 - 1) * range
     felt = { isMotion: false, x: scaled(clientX, innerWidth), y: scaled(clientY, innerHeight), z: Math.hypot(movementX, movementY) }
   })
-  kind.textContent = 'Move this device, or the pointer on it.'
+  kind.textContent = t('sensors.move')
   setInterval(send, interval)
 }
 
 function send() {
   if (!felt) return
   const sample = Object.fromEntries(axes.map((axis) => [axis, Math.round(felt[axis] * 100) / 100]))
-  kind.textContent = felt.isMotion ? 'Sending this device’s motion…' : 'Sending the pointer’s position…'
-  plotOf('own', 'This device').add(sample)
+  kind.textContent = t(felt.isMotion ? 'sensors.motion' : 'sensors.pointer')
+  plotOf('own', t('sensors.own')).add(sample)
   if (session.connected.length > 0) session.send(sample, { reliable: false }).catch(() => {})
 }
 
@@ -66,7 +66,7 @@ function makePlot(name) {
   const element = Object.assign(document.createElement('section'), { className: 'plot' })
   const heading = Object.assign(document.createElement('h2'), { textContent: name })
   const canvas = Object.assign(document.createElement('canvas'), { width: 760, height: 280, role: 'img' })
-  canvas.ariaLabel = `What ${name} feels`
+  canvas.ariaLabel = t('sensors.curve', { name })
   element.append(heading, canvas)
   const context = canvas.getContext('2d')
   let isDrawn = true

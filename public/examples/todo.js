@@ -1,6 +1,6 @@
 // A list of things to do that everybody has and may change, also while they are alone: the later change of a thing wins.
 
-import { enter, follow, parse } from './example.js'
+import { enter, follow, parse, t } from './example.js'
 
 const itemsMax = 500
 const textLengthMax = 200
@@ -76,7 +76,7 @@ function draw() {
     rows.get(item.id).update(item)
   }
   const left = shown.filter((item) => !item.isDone).length
-  document.querySelector('#count').textContent = shown.length === 0 ? 'Nothing to do.' : `${left} of ${shown.length} left`
+  document.querySelector('#count').textContent = shown.length === 0 ? t('todo.none') : t('todo.left', { left, all: shown.length })
 }
 
 function makeRow(id) {
@@ -92,8 +92,8 @@ function makeRow(id) {
     update({ text, isDone }) {
       box.checked = isDone
       label.textContent = text
-      remove.textContent = 'Remove'
-      remove.ariaLabel = `Remove ${text}`
+      remove.textContent = t('todo.remove')
+      remove.ariaLabel = t('todo.removeOne', { text })
     },
   }
 }
