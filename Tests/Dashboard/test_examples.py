@@ -152,6 +152,29 @@ class Examples(Stage):
         expect(ada.get_by_role("button", name="Talk")).to_be_visible()
         ben.wait_for_function("() => document.querySelector('.voices meter').value === 0", timeout=30_000)
 
+    def test_p_app_6_each_reads_the_phrases_of_the_other_in_a_language_of_their_own(self):
+        ada, ben = pages = self.enter(self.gateways[0], "Ada"), self.page(self.gateways[1], MODERN_PHONE, language="de-DE")
+        self.come_in(ben, self.gateways[1].new_code(), "Ben")
+        for page in pages:
+            self.turn(page, "Gateway")
+            page.locator(".examples a[href='examples/translate.html']").click()
+        for page, here in zip(pages, ("Here with Ben", "Hier mit Ada")):
+            expect(page.get_by_role("status").first).to_have_text(here, timeout=30_000)
+        ada.get_by_role("button", name="Thank you very much!").click()
+        expect(ben.locator("#said p")).to_have_text(["AdaEnglishVielen Dank!"])
+        ben.get_by_label("Zahl").fill("1")
+        ben.get_by_role("button", name="Ich bin allein.").click()
+        ben.get_by_label("Zahl").fill("5")
+        ben.get_by_role("button", name="Wir sind zu 5.").click()
+        expect(ada.locator("#said p")).to_have_text(["BenDeutschThere are 5 of us.", "BenDeutschI am alone.", "YouEnglishThank you very much!"])
+        self.check("translate", pages)
+        # All that was said is there in a language that is chosen later.
+        ben.get_by_label("Sprache").select_option("en")
+        expect(ben.locator("#said p")).to_have_text(["YouDeutschThere are 5 of us.", "YouDeutschI am alone.", "AdaEnglishThank you very much!"])
+        expect(ben.get_by_role("status").first).to_have_text("Here with Ada")
+        ben.get_by_role("button", name="I am ready.").click()
+        expect(ada.locator("#said p").first).to_have_text("BenEnglishI am ready.")
+
     def test_each_example_speaks_german_to_a_phone_of_which_that_is_the_language(self):
         german = catalogue("de", "examples")
         names = [name.removesuffix(".html") for name in sorted(os.listdir(os.path.join(ROOT, "public", "examples"))) if name.endswith(".html")]

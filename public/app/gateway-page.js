@@ -16,7 +16,7 @@ import { ask } from './question.js'
 import { t } from './texts.js'
 import { worded } from './words.js'
 
-const exampleNames = ['board', 'todo', 'remote', 'sensors', 'metronome', 'audio']
+const exampleNames = ['board', 'todo', 'remote', 'sensors', 'metronome', 'audio', 'translate']
 
 export function gatewayPage(home, element, speak) {
   const state = health(home)

@@ -137,6 +137,8 @@ export default {
   'example.sensorsHint': 'Kurven davon, wie Telefone bewegt werden, in Echtzeit.',
   'example.todo': 'Aufgabenliste',
   'example.todoHint': 'Eine Liste für alle, auch wenn du allein warst.',
+  'example.translate': 'Sprachführer',
+  'example.translateHint': 'Sag es in deiner Sprache; die anderen lesen es in ihrer.',
   'examples.hint': 'Öffne eines auf zwei Geräten: alle, die es offen haben, machen mit.',
   'examples.title': 'Beispiele',
   'file.abandoned': 'Hochladen hielt an bei {size}. Wähle die Datei noch einmal, um fortzufahren.',

@@ -137,6 +137,8 @@ export default {
   'example.sensorsHint': 'Live curves of how phones are moved.',
   'example.todo': 'To-do list',
   'example.todoHint': 'One list for everyone, also after you were alone.',
+  'example.translate': 'Phrase book',
+  'example.translateHint': 'Say it in your language; the others read it in theirs.',
   'examples.hint': 'Open one on two devices: everyone who has it open takes part.',
   'examples.title': 'Examples',
   'file.abandoned': 'Upload stopped at {size}. Choose the file again to continue.',
