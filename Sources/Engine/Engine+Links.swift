@@ -234,7 +234,7 @@ extension Engine {
       close(link, .idle)
       return
     }
-    if now - link.said >= link.heartbeatInterval { sendHeartbeat(link) }
+    if now - link.said >= link.heartbeatInterval || isMeasurementDue(link) { sendHeartbeat(link) }
     // It can wait for a heartbeat; a link that always has something to send has its turn here too.
     if let bond = link.host.bond, bond.link === link, bond.isOpen, let due = bond.comparesRostersAt, due <= now {
       compareRosters(over: bond)
@@ -243,13 +243,23 @@ extension Engine {
     timers.set(.link(link.id), min(link.said + link.heartbeatInterval, end, link.closesAt ?? end))
   }
 
-  /// Sends a heartbeat. It is no ping that wants an answer: the answer could wait behind a long record for longer than
-  /// the other side's silence timeout.
+  /// Sends a heartbeat. It needs no answer, which could wait behind a long record for longer than the other side's silence
+  /// timeout; a ping is one too, and has its answer for the round trip alone.
   private func sendHeartbeat(_ link: Link) {
     link.releaseMemory()
     link.said = now
-    send(Pong(token: 0), on: link)
+    if isMeasurementDue(link) {
+      let token = number()
+      link.roundTrips.begin(token, at: now)
+      send(Ping(token: token), on: link)
+    } else {
+      send(Pong(token: 0), on: link)
+    }
     hasSentHeartbeat = true
+  }
+
+  private func isMeasurementDue(_ link: Link) -> Bool {
+    link.profile.isMeasured && link.hasGreeted && !link.isRetired && link.roundTrips.isDue(at: now)
   }
 
   /// Timer coalescing: links whose heartbeat is due soon send it now, so that a host wakes once for many links.

@@ -150,6 +150,7 @@ extension Engine {
   }
 
   func handle(_ pong: Pong, from link: Link) {
+    link.roundTrips.take(pong.token, at: now)
     guard pong.token == link.rosterFence, link.rosterFence != 0 else { return }
     link.rosterFence = 0
     for instance in discovery.stale(of: link.host.id) { removeReport(instance, by: link.host.id) }

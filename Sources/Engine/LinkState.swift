@@ -8,6 +8,8 @@ public struct LinkState: Hashable, Sendable {
   public let medium: String
   /// Whether it is kept beside the link in use.
   public let isStandby: Bool
+  /// The shortest round trip of the last minute; nil before it is measured, and on a medium where the system measures it.
+  public let roundTrip: Duration?
 }
 
 extension Engine {
@@ -15,7 +17,9 @@ extension Engine {
   public var openLinks: [LinkState] {
     links.values.compactMap { link in
       guard !link.isLoopback, !link.isClosing, link.isStandby || link.host.bond?.link === link else { return nil }
-      return LinkState(id: link.id, host: link.host.id, medium: link.profile.name, isStandby: link.isStandby)
+      return LinkState(
+        id: link.id, host: link.host.id, medium: link.profile.name, isStandby: link.isStandby,
+        roundTrip: link.roundTrips.shortest)
     }
   }
 }
@@ -27,7 +31,7 @@ public struct ReachState: Hashable, Sendable {
   public let medium: String
   /// The link in use.
   public let link: LinkID?
-  /// The time of the host's latest answer to a probe by the medium.
+  /// The shortest round trip of the link's last minute, or the time of the host's latest answer to a probe by the medium.
   public let roundTrip: Duration?
 }
 
@@ -40,6 +44,8 @@ extension Engine {
     let link = openLink(to: host)
     let shown = discovery.media(of: id).min { profile(of: $0).rank < profile(of: $1).rank }
     guard let medium = link?.medium ?? shown else { return nil }
-    return ReachState(host: id, medium: profile(of: medium).name, link: link?.id, roundTrip: host.roundTrips[medium])
+    return ReachState(
+      host: id, medium: profile(of: medium).name, link: link?.id,
+      roundTrip: link?.roundTrips.shortest ?? host.roundTrips[medium])
   }
 }

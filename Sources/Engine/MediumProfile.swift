@@ -31,6 +31,8 @@ public struct MediumProfile: Hashable, Sendable {
   public var chunkBytesMax: Int
   /// How long the higher of two hosts leaves it to the lower one to dial after a link was lost with notice.
   public var redialPause: Duration = .zero
+  /// Whether links measure their round trip themselves, since the system measures none.
+  public var isMeasured = false
   /// Whether its links go over circuits through relays, and not to the host itself.
   public var isRelayed = false
 
@@ -55,9 +57,13 @@ public struct MediumProfile: Hashable, Sendable {
     suspensionMax: .milliseconds(4_900), isProbed: true, chunkBytesMax: 16 << 10)
 
   /// Sockets in a folder that hosts of one machine share: nothing is nearer.
-  public static let folder = MediumProfile(
-    name: "folder", addressPrefix: Array("folder:".utf8), rank: 10, heartbeatInterval: .seconds(1),
-    silenceMax: .seconds(3), suspensionMax: .milliseconds(4_900), isProbed: true, chunkBytesMax: 16 << 10)
+  public static let folder: MediumProfile = {
+    var profile = MediumProfile(
+      name: "folder", addressPrefix: Array("folder:".utf8), rank: 10, heartbeatInterval: .seconds(1),
+      silenceMax: .seconds(3), suspensionMax: .milliseconds(4_900), isProbed: true, chunkBytesMax: 16 << 10)
+    profile.isMeasured = true
+    return profile
+  }()
 
   /// A slow radio whose every packet costs air time: small pieces, so that a message waits for some 20 ms of a stream,
   /// and three times the patience. Two devices that page each other at the same moment may both fail, for 20 s.
@@ -66,6 +72,7 @@ public struct MediumProfile: Hashable, Sendable {
       name: "bluetooth", addressPrefix: Array("rfcomm:".utf8), rank: 30, heartbeatInterval: .seconds(3),
       silenceMax: .seconds(9), suspensionMax: .milliseconds(10_900), isProbed: false, chunkBytesMax: 4 << 10)
     profile.redialPause = .seconds(2)
+    profile.isMeasured = true
     return profile
   }()
 
@@ -76,6 +83,7 @@ public struct MediumProfile: Hashable, Sendable {
       name: "relay", addressPrefix: Array("via:".utf8), rank: 90, heartbeatInterval: .seconds(2),
       silenceMax: .seconds(6), suspensionMax: .milliseconds(9_900), isProbed: false, chunkBytesMax: 8 << 10)
     profile.isRelayed = true
+    profile.isMeasured = true
     return profile
   }()
 }

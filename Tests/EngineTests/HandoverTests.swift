@@ -40,6 +40,52 @@ import Wire
     #expect(peers[0].take() == [] && peers[1].take() == [])
   }
 
+  @Test("A link over a medium that the system does not measure measures its round trip with its heartbeats")
+  func roundTrip() throws {
+    let peers = try gather()
+    let ends = [peers[0].host, peers[1].host]
+    func trips(of medium: String) -> [Duration?] {
+      ends.flatMap { $0.engine.openLinks.filter { $0.medium == medium }.map(\.roundTrip) }
+    }
+    network.run(.seconds(4))
+    #expect(trips(of: "bluetooth") == [.milliseconds(80), .milliseconds(80)])
+    #expect(trips(of: "lan") == [nil, nil])
+    var count: [FrameType: Int] = [:]
+    network.filter = { type, _, _ in
+      count[type, default: 0] += 1
+      return true
+    }
+    // A link on standby has a heartbeat every 3 s, with those of the other link; a ping is one, and its answer comes besides.
+    network.latencies[bluetooth] = .milliseconds(30)
+    network.run(.seconds(60))
+    #expect((18...22).contains(count[.ping, default: 0]), "\(count)")
+    #expect(count[.pong, default: 0] <= 2 * 60 + 40, "\(count)")
+    #expect(trips(of: "bluetooth") == [.milliseconds(60), .milliseconds(60)])
+    // The shortest of the last minute counts, until that has passed.
+    network.latencies[bluetooth] = .milliseconds(50)
+    network.run(.seconds(6))
+    #expect(trips(of: "bluetooth") == [.milliseconds(60), .milliseconds(60)])
+    network.run(.seconds(90))
+    #expect(trips(of: "bluetooth") == [.milliseconds(100), .milliseconds(100)])
+  }
+
+  @Test("The time until an answer to an earlier ping is no round trip")
+  func lateAnswer() {
+    var meter = RoundTripMeter()
+    var now = Instant(nanoseconds: 0)
+    #expect(meter.isDue(at: now))
+    meter.begin(7, at: now)
+    now = now + .seconds(5)
+    #expect(meter.isDue(at: now))
+    meter.begin(8, at: now)
+    meter.take(7, at: now + .milliseconds(1))
+    #expect(meter.shortest == nil)
+    meter.take(8, at: now + .milliseconds(40))
+    meter.take(8, at: now + .milliseconds(20))
+    #expect(meter.shortest == .milliseconds(40))
+    #expect(!meter.isDue(at: now + .milliseconds(4_999)))
+  }
+
   @Test("P-SES-9 A medium that ends with notice: the other one is used after a round trip, and nobody is suspended")
   func noticed() throws {
     let peers = try gather()

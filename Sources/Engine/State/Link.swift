@@ -18,6 +18,7 @@ final class Link {
   var ordinal: UInt32
   var heard: Instant
   var said: Instant
+  var roundTrips = RoundTripMeter()
   /// When it last carried more than heartbeats.
   var used: Instant
   var hasGreeted = false

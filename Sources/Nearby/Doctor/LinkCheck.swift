@@ -10,7 +10,8 @@ package enum LinkCheck {
 
   /// None without a link whose quality the system measures.
   package static func findings(_ links: [HostLink]) -> [Finding] {
-    let measured = links.filter { $0.roundTrip != nil }
+    // Pings measure other media: a radio is slow by nature, and no network's fault.
+    let measured = links.filter { $0.roundTrip != nil && $0.bytesSent != nil }
     let poor = measured.compactMap(finding)
     if !poor.isEmpty || measured.isEmpty { return Array(poor.prefix(findingsMax)) }
     let longest = measured.compactMap(\.roundTrip).max() ?? .zero

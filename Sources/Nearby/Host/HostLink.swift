@@ -12,7 +12,8 @@ public struct HostLink: Hashable, Sendable {
   public let address: String?
   /// Whether it is kept beside the link in use, for the moment when that ends.
   public let isStandby: Bool
-  /// The shortest round trip of the last minutes; nil where the system does not measure it.
+  /// The shortest round trip of the last minutes, by the system or, where that measures none, by pings; nil before it is
+  /// measured.
   public let roundTrip: Duration?
   /// The rate at which the last bytes were delivered; nil where the system does not measure it.
   public let bytesPerSecond: UInt64?
@@ -35,7 +36,8 @@ extension HostDriver {
       let measured = network?.measurements(of: link.id)
       return HostLink(
         host: link.host, medium: link.medium, address: network?.remoteAddress(of: link.id)?.description,
-        isStandby: link.isStandby, roundTrip: measured?.roundTrip, bytesPerSecond: measured?.bytesPerSecond,
+        isStandby: link.isStandby, roundTrip: measured?.roundTrip ?? link.roundTrip,
+        bytesPerSecond: measured?.bytesPerSecond,
         bytesSent: measured?.bytesSent,
         loss: measured.map { $0.bytesSent == 0 ? 0 : Double($0.bytesSentAgain) / Double($0.bytesSent) })
     }
