@@ -72,6 +72,32 @@ struct RequestTests {
     }
   }
 
+  @Test("A refusal for a role or a scope says what it needs, what the token has, and the command that helps")
+  func lacking() async throws {
+    try await withGateway { gateway in
+      let (viewer, member) = (try await gateway.client("viewer"), try await gateway.client())
+      let (chief, boss) = (try await gateway.client("operator"), try await gateway.client("admin"))
+      let own = try await chief.get("/v1/peers").ids.first ?? ""
+      let code = try await boss.make("/v1/pairing-codes", ["role": "operator", "scopes": ["peers", "clients"]])
+      let paired = try await gateway.stranger.post("/v1/pairings", ["code": code.json["code"] ?? .null])
+      let narrow = HTTPClient(port: gateway.port, token: paired.json["token"]?.text)
+      let refusals = [
+        (try await viewer.post("/v1/peers", ["displayName": "Anna"]), "viewer", "--role member"),
+        (try await member.get("/v1/clients"), "member", "--role operator"),
+        (try await member.post("/v1/sessions", ["peer": .text(own)]), "member", "--role operator"),
+        (try await chief.patch("/v1/gateway", ["name": "Mine"]), "operator", "--role admin"),
+        (try await chief.post("/v1/pairing-codes", ["role": "operator"]), "operator", "--role operator"),
+        (try await narrow.get("/v1/sessions"), "peers", "--role operator --scope peers --scope sessions"),
+        (try await narrow.get("/v1/clients/self/export"), "clients", "--role operator'"),
+      ]
+      for (answer, present, options) in refusals {
+        let detail = answer.json["detail"]?.text ?? ""
+        #expect(answer.status == 403 && detail.contains("'\(present)'"), "\(answer.text)")
+        #expect(detail.contains("'vicinity pair \(options)"), "\(detail)")
+      }
+    }
+  }
+
   @Test("Fields and query parameters that are wrong, missing or unknown are named")
   func fields() async throws {
     try await withGateway { gateway in

@@ -232,19 +232,13 @@ final class Access {
     guard let scope = route.scope, !client.scopes.contains(scope) else { return }
     // Every client may see, and revoke, itself.
     if scope == .clients, call.captures.first.map(client.meant(by:)) == client.id { return }
-    let words = client.scopes.words.map { "'\($0)'" }.joined(separator: ", ")
-    throw Problem(
-      .forbidden, "this needs the scope '\(scope.rawValue)', and this token has \(words)", rule: "scope")
+    throw .lacking(Scopes([scope]), client)
   }
 
   func check(_ call: Call, _ route: Route) throws(Problem) {
     if let role = route.access.role(of: call) {
       guard let client = call.client else { throw .unauthorized() }
-      guard client.role >= role else {
-        throw Problem(
-          .forbidden, "this needs the role '\(role.rawValue)', and this token has '\(client.role.rawValue)'",
-          rule: "role")
-      }
+      guard client.role >= role else { throw .lacking(role, client) }
       try checkScope(call, route, client)
     }
     for item in call.query where !route.parameters.contains(item.name) {

@@ -72,14 +72,16 @@ extension Routes {
     try call.connection.requirePrivate("pairing codes are made")
     guard role < client.role || client.role == .admin else {
       throw Problem(
-        .forbidden, "a client can create codes only for roles below its own, '\(client.role.rawValue)'", field: "role",
-        rule: "role"
-      )
+        .forbidden,
+        "a client can create codes only for roles below its own, '\(client.role.rawValue)': on the gateway's machine "
+          + "'vicinity pair --role \(role.rawValue)' makes one",
+        field: "role", rule: "role")
     }
     guard scopes.isSubset(of: client.scopes) else {
       throw Problem(
         .forbidden,
-        "a client can create codes only within its own scopes: \(client.scopes.words.joined(separator: ", "))",
+        "a client can create codes only within its own scopes, \(client.scopes.words.joined(separator: ", ")): on the "
+          + "gateway's machine 'vicinity pair --role \(role.rawValue)' makes one, with --scope for each scope",
         field: "scopes", rule: "scope")
     }
     guard uses == 1 || role <= .member else {
@@ -141,7 +143,7 @@ extension Routes {
     let client = try call.need()
     let id = client.meant(by: call[0])
     guard client.role >= .operator || client.id == id else {
-      throw Problem(.forbidden, "revoking another client's token needs the role 'operator'", rule: "role")
+      throw Problem.lacking(.operator, client, to: "revoking another client's token")
     }
     if id != client.id, let other = core.clients.clients[id] { try client.checkRank(over: other.role) }
     let wasThere = core.clients.clients[id] != nil
@@ -159,9 +161,7 @@ extension Routes {
       throw Problem(.forbidden, "a client can export only its own data, whatever its role", rule: "own")
     }
     guard client.scopes == .all else {
-      throw Problem(
-        .forbidden, "an export has all that is kept, and this token has \(client.scopes.words.joined(separator: ", "))",
-        rule: "scope")
+      throw Problem.lacking(.all, client, to: "an export, which has all that is kept,")
     }
     try Export.answer(client, call, exchange, in: core)
   }
@@ -261,10 +261,7 @@ extension ClientView {
 
   /// Throws if the other ranks above the caller.
   func checkRank(over other: Role) throws(Problem) {
-    guard other <= role else {
-      throw Problem(
-        .forbidden, "this needs the role '\(other.rawValue)', and this token has '\(role.rawValue)'", rule: "role")
-    }
+    guard other <= role else { throw Problem.lacking(other, self) }
   }
 
   /// The gateway's own view, which sees everything.

@@ -158,7 +158,8 @@ extension Problem.Kind {
     case .unknown: "A bug of the gateway, or an unexpected error. The gateway's log has more."
     case .unauthorized:
       "The request needs a token: 'Authorization: Bearer …'. A token comes from a pairing code: POST /v1/pairings."
-    case .forbidden: "The token is valid, but its role, its scopes or the connection does not permit this."
+    case .forbidden:
+      "The token is valid, but its role, its scopes or the connection does not permit this. The detail says what is missing, and how to get it."
     case .notFound: "There is nothing at this path, or it belongs to another client."
     case .methodNotAllowed:
       "The path exists, but does not have this method. The Allow header lists its methods."

@@ -17,7 +17,7 @@ extension Core {
   func changeSettings(_ call: Call) async throws -> Reply {
     let client = try call.need()
     guard client.scopes == .all else {
-      throw Problem(.forbidden, "settings of the gateway need a token with all scopes", rule: "scope")
+      throw Problem.lacking(.all, client, to: "a change of the gateway's settings")
     }
     var fields = try call.fields()
     var new = settings

@@ -147,13 +147,7 @@ extension Core {
     guard let advertiser = advertisers[id], advertiser.peer.owner.isSeen(by: client) else {
       throw .missing("advertiser", id)
     }
-    guard advertiser.peer.owner.isChangeable(by: client) else { throw .notYours() }
+    guard advertiser.peer.owner.isChangeable(by: client) else { throw .lackingOwnership(client) }
     return advertiser
-  }
-}
-
-extension Problem {
-  static func notYours() -> Problem {
-    Problem(.forbidden, "this belongs to the gateway's own peer: changing it needs the role 'operator'", rule: "role")
   }
 }

@@ -77,7 +77,7 @@ extension Core {
   func peer(_ id: String, for client: ClientView) throws(Problem) -> PeerModel {
     guard let peer = peers[id], peer.owner.isSeen(by: client) else { throw .missing("peer", id) }
     guard peer.owner.isChangeable(by: client) else {
-      throw Problem(.forbidden, "this peer is the gateway's own: acting as it needs the role 'operator'", rule: "role")
+      throw .lacking(.operator, client, to: "acting as the gateway's own peer")
     }
     return peer
   }

@@ -73,7 +73,7 @@ extension Routes {
         let client = try call.need()
         guard core.browsers[call[0]] != nil else { return await core.replyToMissing() }
         let browser = try core.browser(call[0], for: client)
-        guard browser.peer.owner.isChangeable(by: client) else { throw Problem.notYours() }
+        guard browser.peer.owner.isChangeable(by: client) else { throw Problem.lackingOwnership(client) }
         try call.checkMatch(core.browsers.list[browser.id])
         core.remove(browser)
         await core.waitForRemovals()

@@ -210,7 +210,7 @@ extension Core {
     guard let invitation = invitations[id], invitation.peer.owner.isSeen(by: client) else {
       throw .missing("invitation", id)
     }
-    guard invitation.peer.owner.isChangeable(by: client) else { throw .notYours() }
+    guard invitation.peer.owner.isChangeable(by: client) else { throw .lackingOwnership(client) }
     return invitation
   }
 }

@@ -122,8 +122,7 @@ extension Routes {
   /// The identity to be shown; it vouches for a person, so it needs the role 'operator'.
   private static func identity(_ id: String, _ core: Core, _ client: ClientView) throws(Problem) -> Identity {
     guard client.role >= .operator else {
-      throw Problem(
-        .forbidden, "showing a security identity needs the role 'operator'", field: "identity", rule: "role")
+      throw .lacking(.operator, client, to: "showing a security identity", field: "identity")
     }
     guard let identity = try? core.identity(id) else {
       throw Problem(

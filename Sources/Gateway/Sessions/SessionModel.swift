@@ -320,7 +320,7 @@ extension Core {
   /// The session, if the client may act in it.
   func ownSession(_ id: String, for client: ClientView) throws(Problem) -> SessionModel {
     let session = try session(id, for: client)
-    guard session.owner.isChangeable(by: client) else { throw .notYours() }
+    guard session.owner.isChangeable(by: client) else { throw .lackingOwnership(client) }
     return session
   }
 
