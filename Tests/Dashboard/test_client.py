@@ -7,6 +7,7 @@ import socket
 import threading
 
 from client import CLIENT, GLOBAL_WEBSOCKET, WEBSOCKET, ClientStage, filled_in
+from gateway import ROOT
 
 # An environment as of Node before 22, in any version.
 WITHOUT = "delete globalThis.WebSocket\n"
@@ -206,6 +207,48 @@ class Client(ClientStage):
             console.log(gateway.state, gateway.problem.message)
         """)
         self.assertEqual("refused A WebSocket cannot be opened: it is none\n", said)
+
+    def test_shared_clock_knows_no_bound_between_a_join_and_a_reading_that_was_compared(self):
+        said = self.run_node(f"""
+            const {{ SessionClock }} = await import('{ROOT}/public/client/clock.js')
+            const {{ live }} = await import('{ROOT}/public/client/live.js')
+            const {{ Emitter, emit }} = await import('{ROOT}/public/client/emitter.js')
+            // The gateway's clock, and whether it has been compared with that of another host.
+            let [lead, synchronized, steps] = [0, true, 0]
+            const asked = []
+            const request = async (method, path) => {{
+              asked.push(path)
+              return {{ elapsedMilliseconds: performance.now() + lead, boundMilliseconds: 0.5, synchronized, steps }}
+            }}
+            const session = Object.assign(new Emitter(), {{ path: '/v1/sessions/a' }})
+            const clock = await new SessionClock({{ [live]: {{ request }} }}, session).start()
+            const pass = (time) => new Promise((resolve) => {{ setTimeout(resolve, time) }})
+            const tell = () => console.log(clock.bound < 5, clock.bound, Math.abs(clock.time - performance.now() - lead) < 5)
+            tell()
+            // The pauses between readings are long ones by now.
+            await pass(1200)
+            const before = asked.length
+            emit(session, 'member', {{ state: 'connecting' }})
+            tell()
+            // Two groups join: this host follows another's clock, which it has not read yet.
+            ;[lead, synchronized] = [930, false]
+            emit(session, 'member', {{ state: 'connected' }})
+            tell()
+            await pass(250)
+            tell()
+            ;[synchronized, steps] = [true, 1]
+            await pass(250)
+            tell()
+            clock.close()
+            emit(session, 'member', {{ state: 'connected' }})
+            console.log(asked.length - before > 1, new Set(asked).size, asked[0])
+        """)
+        lines = [line.split() for line in said.splitlines()]
+        self.assertEqual(["true", "true", "false", "false", "true"], [line[0] for line in lines[:5]], said)
+        self.assertEqual(["Infinity", "Infinity"], [line[1] for line in lines[2:4]])
+        self.assertEqual(["true", "true", "false"], [line[2] for line in lines[:3]], said)
+        self.assertEqual("true", lines[4][2], said)
+        self.assertEqual("true 1 /v1/sessions/a/clock", " ".join(lines[5]))
 
     def test_the_example_of_the_client_runs_in_node_as_printed(self):
         program = self.node(GLOBAL_WEBSOCKET + filled_in(example(), self.gateway))

@@ -14,18 +14,28 @@ const readingsMax = 16
 /** Two clocks drift apart by at most 250 parts per million. */
 const drift = 250e-6
 
+/**
+ * Invariant: the bound is infinite from when a member has joined, and the clock may follow another host, until a reading that
+ * began later was compared with the others' clocks.
+ */
 export class SessionClock {
   #gateway
-  #path
+  #session
   #readings = []
   #timer = null
-  #isOver = false
+  /** The number of readings since it was begun or doubted. */
+  #count = 0
+  #isPausing = false
+  #over = new AbortController()
   #last = 0
   #steps = 0
+  /** How often members have joined, and how often they had at the latest reading that was compared; null for none. */
+  #joins = 0
+  #compared = null
 
-  constructor(gateway, path) {
+  constructor(gateway, session) {
     this.#gateway = gateway
-    this.#path = `${path}/clock`
+    this.#session = session
   }
 
   /** Reads it until `close`; fulfilled with this once it has been read, and rejected where that took ten seconds. */
@@ -38,7 +48,9 @@ export class SessionClock {
         await new Promise((resolve) => { setTimeout(resolve, attemptPause) })
       }
     }
-    this.#follow(1)
+    const { signal } = this.#over
+    this.#session.on('member', ({ state }) => { if (state === 'connected') this.#doubt() }, { signal })
+    if (!signal.aborted) this.#follow()
     return this
   }
 
@@ -49,16 +61,25 @@ export class SessionClock {
     return this.#last
   }
 
-  /** The error bound of `time`, in milliseconds, to the clock of the host that is followed. */
-  get bound() { return this.#error(this.#best()) }
+  /** The error bound of `time`, in milliseconds, to the clock of the host that is followed; infinite while that is unknown. */
+  get bound() { return this.#compared === this.#joins ? this.#error(this.#best()) : Infinity }
 
   /** How many milliseconds from now the clock shows `time`: for timers, animations and sound. */
   until(time) { return time - this.time }
 
   /** Reads it no more. */
   close() {
-    this.#isOver = true
+    this.#over.abort()
     clearTimeout(this.#timer)
+  }
+
+  /** Reads it soon, and then quickly. */
+  #doubt() {
+    this.#joins += 1
+    this.#count = 0
+    if (!this.#isPausing) return
+    clearTimeout(this.#timer)
+    this.#follow()
   }
 
   #error({ error, taken }) { return error + (performance.now() - taken) * drift }
@@ -68,8 +89,10 @@ export class SessionClock {
   }
 
   async #read() {
+    const joins = this.#joins
     const sent = performance.now()
-    const { elapsedMilliseconds, boundMilliseconds, steps } = await this.#gateway[live].request('GET', this.#path)
+    const { elapsedMilliseconds, boundMilliseconds, synchronized, steps } =
+      await this.#gateway[live].request('GET', `${this.#session.path}/clock`)
     const taken = performance.now()
     const half = (taken - sent) / 2
     const reading = { offset: elapsedMilliseconds + half - taken, error: half + boundMilliseconds, taken }
@@ -81,16 +104,19 @@ export class SessionClock {
       this.#last = 0
     }
     this.#steps = steps
+    this.#compared = synchronized ? joins : null
     this.#readings.push(reading)
     if (this.#readings.length > readingsMax) this.#readings.shift()
   }
 
-  #follow(count) {
-    if (this.#isOver) return
+  #follow() {
+    this.#count += 1
+    this.#isPausing = this.#count >= quickMax
     this.#timer = setTimeout(async () => {
+      this.#isPausing = false
       // Without a connection the error grows, and the next reading mends it.
       await this.#read().catch(() => {})
-      this.#follow(count + 1)
-    }, count < quickMax ? quickPause : pause)
+      if (!this.#over.signal.aborted) this.#follow()
+    }, this.#isPausing ? pause : quickPause)
   }
 }

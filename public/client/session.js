@@ -134,7 +134,7 @@ export class Session extends Emitter {
   /** The clock that all members share, once it has been read; close it when it is not needed any more. */
   clock() {
     if (this.#gateway.state === 'idle') this.#gateway.connect()
-    return new SessionClock(this.#gateway, this.path).start()
+    return new SessionClock(this.#gateway, this).start()
   }
 
   async leave() {

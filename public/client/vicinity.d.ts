@@ -299,7 +299,7 @@ export class SessionClock {
   start(): Promise<this>
   /** Milliseconds since the clock began. */
   get time(): number
-  /** The error bound of `time`, in milliseconds. */
+  /** The error bound of `time`, in milliseconds; infinite while the clock has not been compared with those of all members. */
   get bound(): number
   /** How many milliseconds from now the clock shows `time`. */
   until(time: number): number
