@@ -6,7 +6,7 @@ import os
 import re
 import unittest
 
-from gateway import ROOT
+from gateway import ROOT, Gateway
 from stage import DESKTOP, PHONE, Stage, catalogue, expect
 
 PUBLIC = os.path.join(ROOT, "public")
@@ -57,6 +57,22 @@ class Page(html.parser.HTMLParser):
 
 def forms(text):
     return text if isinstance(text, dict) else {"other": text}
+
+
+# The choices whose text needs more room than they have, in one line or in several; and the views whose names are cut.
+CUT = """() => {
+  const cut = [...document.querySelectorAll('select')].filter((e) => e.checkVisibility()).filter((own) => {
+    const line = own.cloneNode(true)
+    line.value = own.value
+    own.after(line)
+    Object.assign(line.style, { position: 'absolute', width: 'max-content', maxWidth: 'none', whiteSpace: 'nowrap', minHeight: 0 })
+    const [is, needs] = [own, line].map((e) => e.getBoundingClientRect())
+    line.remove()
+    return is.width < needs.width - 1 && is.height < needs.height * 1.4
+  })
+  const names = [...document.querySelectorAll('.way span:not(.badge)')].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth)
+  return [...cut, ...names].map((e) => e.selectedOptions?.[0].textContent ?? e.textContent)
+}"""
 
 
 class Catalogues(unittest.TestCase):
@@ -140,13 +156,13 @@ class CataloguesOfExamples(Catalogues):
 class Languages(Stage):
     gateway_count = 1
 
-    def german(self, size):
+    def german(self, size, gateway=None):
         context = self.browser.new_context(viewport=size, locale="de-DE", reduced_motion="reduce")
         self.contexts.append(context)
         page = context.new_page()
         page.faults = []
         page.on("pageerror", lambda error: page.faults.append(str(error)))
-        page.goto(self.gateways[0].url)
+        page.goto((gateway or self.gateways[0]).url)
         return page
 
     def test_page_speaks_the_language_of_the_browser_and_the_one_that_is_chosen(self):
@@ -171,6 +187,23 @@ class Languages(Stage):
         page.get_by_role("button", name="Delete my data").click()
         page.get_by_role("button", name="Delete and leave").click()
         expect(page.get_by_role("button", name="Join")).to_be_visible()
+
+    def test_no_choice_and_no_view_is_cut_off_in_german_on_a_phone(self):
+        # The first code is that of an operator.
+        office = Gateway("Office")
+        self.addCleanup(office.close)
+        page = self.german(PHONE, office)
+        page.get_by_label("Kopplungscode").fill(office.code)
+        page.get_by_label("Dein Name").fill("Olga")
+        page.get_by_role("button", name="Beitreten").click()
+        page.get_by_role("link", name="Gateway").click()
+        for width in (320, 360, 390):
+            page.set_viewport_size({"width": width, "height": 844})
+            for role in ("member", "viewer"):
+                page.get_by_label("Rolle").select_option(role)
+                self.assertEqual([], page.evaluate(CUT), f"{role} at {width} px")
+            page.locator("#role").scroll_into_view_if_needed()
+            self.picture(page, f"codes-de-phone-{width}")
 
     def test_language_that_is_not_known_is_english(self):
         context = self.browser.new_context(viewport=DESKTOP, locale="xx-XX")

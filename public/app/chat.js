@@ -3,7 +3,7 @@
 import { makeComposer } from './composer.js'
 import { h, icon, say, set, show, whenChanged } from './dom.js'
 import { filesCard } from './file-card.js'
-import { down as downArrow } from './icons.js'
+import { down as downArrow, sessions } from './icons.js'
 import { belongs, message, note } from './messages.js'
 import { sessionHead } from './session-head.js'
 import { t } from './texts.js'
@@ -20,7 +20,9 @@ export function chat(home) {
   const head = sessionHead(home)
   // It scrolls, and so it takes the keys that do that.
   const log = h('div', { class: 'log', role: 'log', 'aria-label': t('chat.log') })
-  const empty = h('div', { class: 'empty roomy' })
+  const words = h('p')
+  const toPeople = h('a', { class: 'button onlyphone', href: '#nearby' }, t('nearby.title'))
+  const empty = h('div', { class: 'empty roomy' }, icon(sessions), words, toPeople)
   const scroller = h('div', { class: 'scroller', tabindex: 0, role: 'group', 'aria-label': t('chat.log'), onscroll: moved }, log, empty)
   const entries = virtualList(scroller, log, {
     make: (entry) => makers[entry.kind](entry), key: (entry) => entry.key, prepare, resized: home.changed,
@@ -77,7 +79,8 @@ export function chat(home) {
     composer.update(room)
     const all = room?.timeline ?? []
     show(empty, all.length === 0)
-    say(empty, advice(room))
+    say(words, advice(room))
+    show(toPeople, home.canAct && !home.isGuest && room?.connected.length === 0)
     const writers = room?.typing ?? []
     say(typing, writers.length ? t('typing', { names: names(writers), count: writers.length }) : '')
     // Older entries that are drawn on the way up are no news.

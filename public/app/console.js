@@ -1,6 +1,7 @@
 // The console: each event of the gateway that this client may see, as it happens, the latest first.
 
-import { h, list, say, set, show } from './dom.js'
+import { h, icon, list, say, set, show } from './dom.js'
+import { console as consoleShape } from './icons.js'
 import { saveFile } from './save.js'
 import { t } from './texts.js'
 import { dateAndTime, second } from './words.js'
@@ -18,7 +19,7 @@ export function consolePage(home, element) {
   const pause = h('button', { 'aria-pressed': 'false', onclick: () => {
     paused = paused ? null : home.events.items
     draw()
-  } })
+  } }, t('console.pause'))
   const copy = h('button', { hidden: !navigator.clipboard, onclick: async () => {
     await navigator.clipboard.writeText(asText())
     say(copy, t('copied'))
@@ -28,7 +29,8 @@ export function consolePage(home, element) {
   const status = h('p', { class: 'hint', role: 'status' })
   const lines = h('ol', { class: 'lines', tabindex: 0, 'aria-label': t('console.lines') })
   const drawLines = list(lines, (event) => line(home, event))
-  const empty = h('p', { class: 'empty roomy' })
+  const words = h('p')
+  const empty = h('div', { class: 'empty roomy' }, icon(consoleShape), words)
   element.append(
     h('div', { class: 'row between wrap' }, h('h2', {}, t('views.console')),
       h('div', { class: 'row wrap' }, filter, pause, copy, save)),
@@ -46,7 +48,7 @@ export function consolePage(home, element) {
     drawLines(chosen.slice(-linesMax).reverse())
     show(lines, chosen.length > 0)
     show(empty, chosen.length === 0)
-    say(empty, t(all.length === 0 ? 'console.empty' : 'console.noMatch'))
+    say(words, t(all.length === 0 ? 'console.empty' : 'console.noMatch'))
     const waiting = paused ? newer(paused.at(-1)) : 0
     say(pause, t(paused ? 'console.resume' : 'console.pause'))
     set(pause, 'aria-pressed', String(Boolean(paused)))

@@ -1,13 +1,12 @@
 // Charts of the gateway's last hour, from the history of metrics that it keeps in memory.
 
-import { h, say, set } from './dom.js'
+import { h, say, set, svg } from './dom.js'
 import { section } from './parts.js'
 import { t } from './texts.js'
 import { milliseconds, number, size, time } from './words.js'
 
 const askInterval = 10_000
 const [width, height] = [360, 72]
-const svgSpace = 'http://www.w3.org/2000/svg'
 
 /** Each makes its lines of the series, a value for each time between two samples. */
 const charts = [
@@ -71,36 +70,47 @@ export function history(home) {
 function makeCard({ name, show, lines }) {
   const value = h('strong')
   const most = h('span', { class: 'hint' })
-  const drawing = document.createElementNS(svgSpace, 'svg')
-  for (const [key, is] of Object.entries({ viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', class: 'chart', role: 'img' })) {
-    set(drawing, key, is)
-  }
+  const pointer = svg('path', { class: 'pointer' })
+  /** The lines that are drawn, the times of their values, and the text about the highest of them. */
+  let drawn = { all: [[]], times: [], text: '' }
+  const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', class: 'chart', role: 'img' })
   const title = t(`charts.${name}`)
   set(drawing, 'aria-label', title)
+  drawing.addEventListener('pointermove', point)
+  drawing.addEventListener('pointerleave', () => point(null))
+
+  /** Says the values at the time under the pointer. */
+  function point(event) {
+    const { all, times, text } = drawn
+    const { left, width: whole } = drawing.getBoundingClientRect()
+    const last = all[0].length - 1
+    const place = event ? Math.round(Math.min(1, Math.max(0, (event.clientX - left) / whole)) * last) : -1
+    const isThere = place >= 0 && last > 0
+    say(most, isThere ? t('charts.at', { time: time(times[place + 1]), value: all.map((line) => show(line[place])).join(' · ') }) : text)
+    set(pointer, 'd', isThere && `M${(place * width / last).toFixed(1)} 0V${height}`)
+  }
+
   return {
     element: h('div', { class: 'card stack' },
-      h('div', { class: 'row between' }, h('h3', {}, title), most), value, drawing),
+      h('div', { class: 'row between' }, h('h3', { class: 'cut' }, title), most), value, drawing),
     draw(past) {
       const all = lines(past)
       const top = Math.max(...all.flat(), 0)
-      say(value, all.map((line) => show(line.at(-1))).join(' · '))
-      say(most, t('charts.most', { value: show(top) }))
-      drawing.replaceChildren(...all.flatMap((line, place) => drawn(line, top, place)))
-      set(drawing, 'aria-label', `${title}: ${value.textContent}, ${most.textContent}`)
+      value.replaceChildren(...all.flatMap((line, place) => [
+        place > 0 && ' · ', h('span', { 'data-line': all.length > 1 && place }, show(line.at(-1)))].filter(Boolean)))
+      drawn = { all, times: past.times, text: t('charts.most', { value: show(top) }) }
+      if (!pointer.hasAttribute('d')) say(most, drawn.text)
+      drawing.replaceChildren(...all.flatMap((line, place) => shapes(line, top, place)), pointer)
+      set(drawing, 'aria-label', `${title}: ${value.textContent}, ${drawn.text}`)
     },
   }
 }
 
 /** A line, and for the first the area below it. */
-function drawn(line, top, place) {
+function shapes(line, top, place) {
   const step = width / Math.max(1, line.length - 1)
   const points = line.map((value, at) => `${(at * step).toFixed(1)} ${(height - 2 - (top ? value / top : 0) * (height - 6)).toFixed(1)}`)
-  const path = (d, kind) => {
-    const shape = document.createElementNS(svgSpace, 'path')
-    set(shape, 'd', d)
-    set(shape, 'class', kind)
-    return shape
-  }
+  const path = (d, kind) => svg('path', { d, class: kind })
   const curve = path(`M${points.join('L')}`, `line-${place}`)
   return place === 0 ? [path(`M0 ${height}L${points.join('L')}L${width} ${height}Z`, 'area'), curve] : [curve]
 }

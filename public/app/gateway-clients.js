@@ -16,7 +16,7 @@ export function nextOf(clients, last, max = askedMax) {
   return [...clients.slice(start), ...clients.slice(0, start)].slice(0, max)
 }
 
-const scopeCount = 8
+const scopeCount = 9
 
 export function clients(home) {
   /** Last seen and queues, by client. */

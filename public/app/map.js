@@ -138,14 +138,15 @@ export function mapPage(home, element) {
   // The parts
 
   function chip({ id }) {
+    const name = h('span', { class: 'cut' })
     const button = h('button', { class: 'tab', onclick: () => {
       chosen = lit()?.id === id ? null : id
       home.changed()
-    } })
+    } }, name)
     return {
       element: button,
       update(room) {
-        say(button, title(room))
+        say(name, title(room))
         set(button, 'aria-pressed', String(room === lit()))
       },
     }

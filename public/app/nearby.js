@@ -2,7 +2,7 @@
 
 import { avatar } from './avatar.js'
 import { h, icon, list, say, set, show, whenChanged } from './dom.js'
-import { verified } from './icons.js'
+import { nearby as nearbyShape, verified } from './icons.js'
 import { Reaches } from './reach.js'
 import { typeByDefault } from './settings.js'
 import { t } from './texts.js'
@@ -14,7 +14,7 @@ const searchedMin = 8
 const byName = new Intl.Collator()
 
 /** The height of a row of two lines, in pixels. */
-const rowHeight = 62
+const rowHeight = 60
 
 /** `open` is called to go to the session, `gather` to put one together; `scroller` is what the list lies in. */
 export function nearby(home, open, scroller, gather) {
@@ -36,7 +36,8 @@ export function nearby(home, open, scroller, gather) {
     type: 'search', class: 'search', 'aria-label': t('nearby.search'), placeholder: t('nearby.search'), oninput: () => update(),
   })
   const several = h('button', { onclick: gather }, t('gather.open'))
-  const empty = h('div', { class: 'empty' })
+  const words = h('p')
+  const empty = h('div', { class: 'empty' }, icon(nearbyShape), words)
   const discovery = h('p', { class: 'discovery', role: 'status' })
   const pulse = h('span', { class: 'pulse', 'aria-hidden': 'true' })
   const map = h('a', { class: 'button onlyphone', href: '#map' }, t('views.map'))
@@ -62,7 +63,7 @@ export function nearby(home, open, scroller, gather) {
     say(discovery, problem ?? '')
     show(look, home.canAct)
     say(look, t(home.isLooking ? 'nearby.stop' : 'nearby.look'))
-    say(empty, advice(wanted))
+    say(words, advice(wanted))
     missed.update()
   })
 

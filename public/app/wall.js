@@ -6,7 +6,7 @@
 import { h, icon, list, say, set, show } from './dom.js'
 import { shownImages } from './file-card.js'
 import { makeGuestCode } from './guest-code.js'
-import { expand } from './icons.js'
+import { expand, wall as wallShape } from './icons.js'
 import { qrImage } from './qr.js'
 import { ask } from './question.js'
 import { Room } from './room.js'
@@ -53,7 +53,7 @@ export function wallPage(home, element) {
   const close = h('button', { onclick: () => home.attempt(askToClose) }, t('wall.close'))
   const board = h('div', { class: 'board' }, large, thumbs,
     h('div', { class: 'row wallbar' }, code, h('div', { class: 'grow' }, count), full, close))
-  const begin = h('div', { class: 'empty roomy stack' }, h('h2', {}, t('wall.name')), h('p', {}, t('wall.what')),
+  const begin = h('div', { class: 'empty roomy stack' }, icon(wallShape), h('h2', {}, t('wall.name')), h('p', {}, t('wall.what')),
     h('button', { class: 'primary', onclick: () => home.attempt(() => openWall(home)) }, t('wall.open')))
   element.append(begin, board)
 

@@ -33,6 +33,7 @@ export default {
   'certificate.trusted': 'Eine Stelle, der dieses Gateway vertraut, bürgt für dieses Zertifikat.',
   'certificate.until': 'Gültig bis {time}',
   'change': 'Ändern',
+  'charts.at': '{time}: {value}',
   'charts.bytesPerSecond': '{size}/s',
   'charts.latency': 'Antwortzeit',
   'charts.members': 'Personen',

@@ -33,6 +33,7 @@ export default {
   'certificate.trusted': 'An authority that this gateway trusts vouches for this certificate.',
   'certificate.until': 'Valid until {time}',
   'change': 'Change',
+  'charts.at': '{time}: {value}',
   'charts.bytesPerSecond': '{size}/s',
   'charts.latency': 'Response time',
   'charts.members': 'People',
