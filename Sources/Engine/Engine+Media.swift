@@ -45,7 +45,7 @@ extension Engine {
   /// Takes a better medium than that of the link in use, or dials one, or a worse one for standby.
   func dialBeside(_ host: RemoteHost) {
     guard settings.media.count > 1, let bond = host.bond, bond.next == nil, let used = bond.link,
-      used.features.contains(.standby), !host.presences.isEmpty || used.profile.isRelayed
+      used.features.contains(.standby), !host.presences.isEmpty || host.carriesCircuits || used.profile.isRelayed
     else { return }
     guard bond.isOpen else { return dialReserve(for: bond) }
     upgrade(bond, from: used)

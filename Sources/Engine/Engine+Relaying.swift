@@ -45,6 +45,8 @@ extension Engine {
     guard mayAdd(to: link) || sabotage.contains(.relaysForAll) else { return refuse(leg, .busy) }
     let onward = openLeg(over: link, to: link.host.id, far: .leg(leg), within: Self.farTimeMax)
     leg.far = .leg(onward)
+    // A circuit needs a better medium, and one on standby, as members do.
+    for host in [leg.link.host, link.host] { dialBeside(host) }
   }
 
   private func awaited(by host: HostID) -> [CircuitLeg] {
@@ -54,7 +56,7 @@ extension Engine {
   /// Whether a link to the host is wanted for circuits, or for reports to it.
   func hasCircuits(to host: RemoteHost) -> Bool {
     guard relayMedium != nil else { return false }
-    return host.links.contains { $0.circuits?.legs.isEmpty == false || isRelay && $0.browses.contains(.relays) }
+    return host.carriesCircuits || isRelay && host.links.contains { $0.browses.contains(.relays) }
       || !awaited(by: host.id).isEmpty
   }
 

@@ -156,6 +156,39 @@ import Wire
     #expect(received(b, 4) == piece)
   }
 
+  @Test("P-SES-8 P-SES-9 A link moves to a better medium for circuits as for members, and these go on")
+  func handover() throws {
+    let relay = try relay()
+    let far = try network.host("far", relay.engine.settings)
+    let (lan, folder) = (MediumID(rawValue: 0), MediumID(rawValue: 1))
+    network.down = [folder]
+    relay.engine.sightedRoster(
+      network.sighting(of: "far"), of: far.engine.hostID, type: .hosts, addresses: far.engine.settings.addresses,
+      at: network.now)
+    let a = end("a", at: relay)
+    a.say(CircuitOpen(circuit: 1, to: far.engine.hostID))
+    #expect(a.last(CircuitAccept.self)?.circuit == 1)
+    #expect(relay.engine.medium(of: far.engine.hostID) == lan)
+    network.down = []
+    for _ in 0..<12 {
+      network.run(.seconds(1))
+      a.say(Pong(token: 0))
+    }
+    #expect(relay.engine.medium(of: far.engine.hostID) == folder)
+    #expect(far.engine.medium(of: relay.engine.hostID) == folder)
+    a.say(bytes: data(1, [7]))
+    guard case .circuitBytes(_, let bytes)? = far.outputs.last else {
+      Issue.record("the circuit has ended")
+      return
+    }
+    #expect(bytes.bytes == [7])
+    network.down = [folder]
+    network.cut(folder)
+    network.run(.seconds(1))
+    #expect(relay.engine.medium(of: far.engine.hostID) == lan)
+    #expect(a.last(CircuitEnd.self) == nil)
+  }
+
   @Test(
     "P-SES-8 Frames of circuits that break a rule close the link that they came over, and no other", arguments: 0..<6)
   func hostile(kind: Int) throws {

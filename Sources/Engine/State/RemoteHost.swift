@@ -54,6 +54,9 @@ final class RemoteHost {
     self.isSelf = isSelf
   }
 
+  /// Whether circuits go over a link to it.
+  var carriesCircuits: Bool { links.contains { $0.circuits?.legs.isEmpty == false } }
+
   func lost(_ medium: MediumID) {
     found(medium)
     lostMedia.append(medium)
