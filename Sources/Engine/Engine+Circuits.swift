@@ -16,7 +16,7 @@ extension Engine {
       circuits(of: link).legs.count < Self.legsMax
     else { return nil }
     let id = CircuitID(rawValue: number())
-    let leg = openLeg(over: link, to: host, far: .medium(id), within: Self.answerTimeMax)
+    let leg = openLeg(over: link, to: host, from: hostID, far: .medium(id), within: Self.answerTimeMax)
     leg.target = host
     circuits.ends[id] = leg
     return id
@@ -80,11 +80,13 @@ extension Engine {
   /// The time until the answer of the far end, which may have to be dialled first.
   static let answerTimeMax: Duration = .seconds(6)
 
-  func openLeg(over link: Link, to host: HostID, far: CircuitLeg.Far, within time: Duration) -> CircuitLeg {
+  func openLeg(
+    over link: Link, to host: HostID, from source: HostID, far: CircuitLeg.Far, within time: Duration
+  ) -> CircuitLeg {
     let circuits = circuits(of: link)
     let leg = CircuitLeg(
-      on: link, number: circuits.nextNumber(), isOpenedHere: true, far: far, due: now + time)
-    circuits.legs[leg.number] = leg
+      on: link, number: circuits.nextNumber(), from: source, isOpenedHere: true, far: far, due: now + time)
+    circuits.add(leg)
     expectAnswer(of: leg)
     send(CircuitOpen(circuit: leg.number, to: host), on: link)
     return leg
@@ -185,8 +187,8 @@ extension Engine {
     }
     guard open.to == hostID else { return relay(open, from: link) }
     let id = CircuitID(rawValue: number())
-    let leg = CircuitLeg(on: link, number: open.circuit, isOpenedHere: false, far: .medium(id))
-    circuits(of: link).legs[leg.number] = leg
+    let leg = CircuitLeg(on: link, number: open.circuit, from: hostID, isOpenedHere: false, far: .medium(id))
+    circuits(of: link).add(leg)
     circuits.ends[id] = leg
     leg.isOpen = true
     send(CircuitAccept(circuit: leg.number), on: link)
@@ -250,16 +252,11 @@ extension Engine {
 
   /// One frame of the circuit whose turn it is. False where the rate allows none now.
   func fillCircuit(_ out: inout OutputRawSpan, for link: Link, _ circuits: LinkCircuits) -> Bool {
-    guard let leg = circuits.first else { return false }
+    guard let leg = circuits.first(where: mayPass) else { return false }
     var count = min(leg.queue.count, leg.credit, Limits.circuitDataBytes, link.profile.chunkBytesMax)
-    if case .leg = leg.far, let rate = settings.relay?.bytesPerSecond, rate > 0 {
-      let piece = min(count, Self.circuitPieceBytes, rate)
-      count = min(count, self.circuits.allowance(perSecond: rate, at: now))
-      guard count >= piece else {
-        timers.set(.circuits, now + Self.ratePause)
-        return false
-      }
-      self.circuits.spend(count)
+    if rate(of: leg) != nil {
+      count = min(count, self.circuits.share(of: leg.source))
+      self.circuits.spend(count, of: leg.source)
     }
     // A small rest of the room would make small frames.
     let room = out.freeCapacity - Self.circuitHeadBytesMax
@@ -274,6 +271,27 @@ extension Engine {
     circuits.endTurn()
     sent(count, of: leg)
     return true
+  }
+
+  /// The rate that limits a circuit: that of a relay, for all circuits of others.
+  private func rate(of leg: CircuitLeg) -> Int? {
+    settings.relay.flatMap { $0.bytesPerSecond > 0 && leg.source != hostID ? $0.bytesPerSecond : nil }
+  }
+
+  /// Whether the rate allows a piece of the circuit now. What it allows is shared by the hosts that send.
+  private func mayPass(_ leg: CircuitLeg) -> Bool {
+    guard let rate = rate(of: leg) else { return true }
+    func isEnough() -> Bool {
+      circuits.share(of: leg.source) >= min(leg.queue.count, leg.credit, Self.circuitPieceBytes, circuits.shareMax)
+    }
+    if isEnough() { return true }
+    var sources = OrderedDictionary<HostID, Bool>()
+    for link in links.values { link.circuits?.addSources(to: &sources) }
+    sources[hostID] = nil
+    circuits.earn(perSecond: rate, at: now, among: sources.keys)
+    if isEnough() { return true }
+    timers.set(.circuits, now + Self.ratePause)
+    return false
   }
 
   private static let circuitHeadBytesMax = 16
@@ -310,8 +328,8 @@ extension Engine {
   /// Circuits through this host, and the bytes that it holds for circuits.
   package var circuitLoad: (relayed: Int, ofHostMax: Int, bytesMax: Int) {
     var (circuitsMax, bytesMax) = (0, 0)
-    for link in links.values {
-      guard let legs = link.circuits?.legs.values else { continue }
+    for host in hosts.values {
+      let legs = host.links.flatMap { $0.circuits?.legs.values ?? [] }
       circuitsMax = max(circuitsMax, legs.count { if case .leg = $0.far { true } else { false } })
       bytesMax = max(bytesMax, legs.map(\.queue.count).max() ?? 0)
     }

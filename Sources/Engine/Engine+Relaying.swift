@@ -19,15 +19,17 @@ extension Engine {
   func relay(_ open: CircuitOpen, from link: Link) {
     func refuse(_ reason: Reason) { send(CircuitEnd(circuit: open.circuit, reason: reason), on: link) }
     guard let rules = settings.relay, isRelay, !rules.isForMembers || link.gate.isOpen else { return refuse(.declined) }
-    guard circuits.relayedCount < rules.circuitsMax, mayAdd(to: link) || sabotage.contains(.relaysForAll) else {
+    guard circuits.relayedCount < rules.circuitsMax, mayAdd(to: link.host) || sabotage.contains(.relaysForAll)
+    else {
       return refuse(.busy)
     }
     guard open.to != link.host.id, let host = hosts[open.to], openLink(to: host) != nil || isReceived(host) else {
       return refuse(.unreachable)
     }
     let leg = CircuitLeg(
-      on: link, number: open.circuit, isOpenedHere: false, far: .awaited(host.id), due: now + Self.farTimeMax)
-    circuits(of: link).legs[leg.number] = leg
+      on: link, number: open.circuit, from: host.id, isOpenedHere: false, far: .awaited(host.id),
+      due: now + Self.farTimeMax)
+    circuits(of: link).add(leg)
     circuits.relayedCount += 1
     expectAnswer(of: leg)
     if let onward = openLink(to: host) { connect(leg, over: onward) } else { ensureLink(host) }
@@ -36,17 +38,20 @@ extension Engine {
   /// The time for a link to the far end and its answer; the host that asked waits a second longer.
   private static let farTimeMax: Duration = .seconds(5)
 
-  private func mayAdd(to link: Link) -> Bool {
-    circuits(of: link).legs.count < settings.relay?.circuitsPerHostMax ?? 0
+  /// Whether the host may have one more, over whichever of its links.
+  private func mayAdd(to host: RemoteHost) -> Bool {
+    let count = host.links.reduce(0) { $0 + ($1.circuits?.legs.count ?? 0) }
+    return count < settings.relay?.circuitsPerHostMax ?? 0
   }
 
   private func connect(_ leg: CircuitLeg, over link: Link) {
     guard !link.profile.isRelayed, link.features.contains(.circuits) else { return refuse(leg, .declined) }
-    guard mayAdd(to: link) || sabotage.contains(.relaysForAll) else { return refuse(leg, .busy) }
-    let onward = openLeg(over: link, to: link.host.id, far: .leg(leg), within: Self.farTimeMax)
+    guard mayAdd(to: link.host) || sabotage.contains(.relaysForAll) else { return refuse(leg, .busy) }
+    let asker = leg.link.host
+    let onward = openLeg(over: link, to: link.host.id, from: asker.id, far: .leg(leg), within: Self.farTimeMax)
     leg.far = .leg(onward)
     // A circuit needs a better medium, and one on standby, as members do.
-    for host in [leg.link.host, link.host] { dialBeside(host) }
+    for host in [asker, link.host] { dialBeside(host) }
   }
 
   private func awaited(by host: HostID) -> [CircuitLeg] {

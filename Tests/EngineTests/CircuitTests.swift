@@ -156,9 +156,62 @@ import Wire
     #expect(received(b, 4) == piece)
   }
 
+  @Test("P-SES-8 Hosts take turns on a link: one with many circuits has no more of it than one with a single one")
+  func turnsOfHosts() throws {
+    let relay = try relay()
+    let (a, b, c) = (end("a", at: relay), end("b", at: relay), end("c", at: relay))
+    for number in 0..<UInt32(8) {
+      a.say(CircuitOpen(circuit: 1 + 2 * number, to: b.host))
+      b.say(CircuitAccept(circuit: 2 + 2 * number))
+    }
+    c.say(CircuitOpen(circuit: 1, to: b.host))
+    b.say(CircuitAccept(circuit: 18))
+    // One window of each has gone, and one waits for credit.
+    let piece = [UInt8](repeating: 1, count: Limits.circuitDataBytes)
+    for _ in 0..<8 {
+      for number in 0..<UInt32(8) { a.say(bytes: data(1 + 2 * number, piece)) }
+      c.say(bytes: data(1, piece))
+    }
+    let before = b.frames.count
+    b.say(bytes: (1...UInt32(9)).flatMap { CircuitGrant(circuit: 2 * $0, bytes: 32_768).encoded() })
+    let order = b.frames[before...].compactMap { frame in
+      frame.type == .circuitData ? try? CircuitDataView(decoding: frame.body.span.bytes).circuit : nil
+    }
+    #expect(order.count == 36)
+    #expect(order.prefix(8).count { $0 == 18 } == 4)
+  }
+
+  @Test("P-SES-8 A relay's rate is shared by the hosts that send, over whichever links and circuits")
+  func rateOfHosts() throws {
+    let relay = try relay { $0.bytesPerSecond = 20_000 }
+    let (a, c, d) = (end("a", at: relay), end("c", at: relay), end("d", at: relay))
+    let ends = (0..<6).map { end("b\($0)", at: relay) }
+    for (place, b) in ends.enumerated() {
+      a.say(CircuitOpen(circuit: UInt32(1 + 2 * place), to: b.host))
+      b.say(CircuitAccept(circuit: 2))
+    }
+    c.say(CircuitOpen(circuit: 1, to: d.host))
+    d.say(CircuitAccept(circuit: 2))
+    let window = [UInt8](repeating: 1, count: Limits.circuitDataBytes)
+    for _ in 0..<4 {
+      for place in ends.indices { a.say(bytes: data(UInt32(1 + 2 * place), window)) }
+      c.say(bytes: data(1, window))
+    }
+    let before = ends.reduce(0) { $0 + received($1, 2).count }
+    #expect(before == 20_000)
+    #expect(received(d, 2).isEmpty)
+    for _ in 0..<2 {
+      network.run(.seconds(1))
+      for rogue in [a, c, d] + ends { rogue.say(Pong(token: 0)) }
+    }
+    let (ofA, ofC) = (ends.reduce(0) { $0 + received($1, 2).count } - before, received(d, 2).count)
+    #expect((18_000...21_000).contains(ofA))
+    #expect((18_000...21_000).contains(ofC))
+  }
+
   @Test("P-SES-8 P-SES-9 A link moves to a better medium for circuits as for members, and these go on")
   func handover() throws {
-    let relay = try relay()
+    let relay = try relay { $0.circuitsPerHostMax = 1 }
     let far = try network.host("far", relay.engine.settings)
     let (lan, folder) = (MediumID(rawValue: 0), MediumID(rawValue: 1))
     network.down = [folder]
@@ -182,6 +235,10 @@ import Wire
       return
     }
     #expect(bytes.bytes == [7])
+    // It counts as one of the host's, though it is on standby.
+    let b = end("b", at: relay)
+    b.say(CircuitOpen(circuit: 1, to: far.engine.hostID))
+    #expect(refusal(b) == .busy)
     network.down = [folder]
     network.cut(folder)
     network.run(.seconds(1))

@@ -18,6 +18,8 @@ final class CircuitLeg {
 
   let link: Link
   let number: UInt32
+  /// The host whose bytes go out over it: this one, or that at the far side of a relay.
+  let source: HostID
   let isOpenedHere: Bool
   /// The host that this one's medium wants to reach by it, until there is a link over it.
   var target: HostID?
@@ -38,9 +40,10 @@ final class CircuitLeg {
   /// Whether the medium was told that the queue is full.
   var isMediumWaiting = false
 
-  init(on link: Link, number: UInt32, isOpenedHere: Bool, far: Far, due: Instant? = nil) {
+  init(on link: Link, number: UInt32, from source: HostID, isOpenedHere: Bool, far: Far, due: Instant? = nil) {
     self.link = link
     self.number = number
+    self.source = source
     self.isOpenedHere = isOpenedHere
     self.far = far
     self.due = due
@@ -69,10 +72,20 @@ final class CircuitLeg {
   private static let grantBytes = Limits.circuitWindowBytes / 4
 }
 
-/// The circuits of one link, and their turns.
+/// The circuits of one link, and their turns: those of each host in turn, so that one with many of them has no more of
+/// the link than one with a single one.
 final class LinkCircuits {
-  var legs = OrderedDictionary<UInt32, CircuitLeg>()
-  private var turns = Deque<CircuitLeg>()
+  private final class Source {
+    let host: HostID
+    var count = 0
+    var turns = Deque<CircuitLeg>()
+
+    init(_ host: HostID) { self.host = host }
+  }
+
+  private(set) var legs = OrderedDictionary<UInt32, CircuitLeg>()
+  private var sources = OrderedDictionary<HostID, Source>()
+  private var turns = Deque<Source>()
   /// A guard of circuits behind records and flows.
   var starvation = StarvationGuard()
   private var last: UInt32
@@ -86,25 +99,54 @@ final class LinkCircuits {
   }
 
   var hasUnsent: Bool { !turns.isEmpty }
-  var first: CircuitLeg? { turns.first }
 
-  func addTurn(_ leg: CircuitLeg) {
-    guard leg.canSend, !leg.hasTurn else { return }
-    leg.hasTurn = true
-    turns.append(leg)
+  /// Adds the hosts whose bytes wait here.
+  func addSources(to hosts: inout OrderedDictionary<HostID, Bool>) {
+    for place in 0..<turns.count { hosts[turns[place].host] = true }
   }
 
-  /// Ends the first turn; a leg that can still send is last now.
+  /// The circuit whose turn it is, of those that may send now; the others' turns are put off.
+  func first(where maySend: (CircuitLeg) -> Bool) -> CircuitLeg? {
+    for _ in 0..<turns.count {
+      guard let source = turns.first, let leg = source.turns.first else { return nil }
+      if maySend(leg) { return leg }
+      turns.removeFirst()
+      turns.append(source)
+    }
+    return nil
+  }
+
+  func addTurn(_ leg: CircuitLeg) {
+    guard leg.canSend, !leg.hasTurn, let source = sources[leg.source] else { return }
+    leg.hasTurn = true
+    if source.turns.isEmpty { turns.append(source) }
+    source.turns.append(leg)
+  }
+
+  /// Ends the first turn; a leg that can still send is the last of its host now.
   func endTurn() {
-    guard let leg = turns.first else { return }
+    guard let source = turns.first, let leg = source.turns.first else { return }
     turns.removeFirst()
+    source.turns.removeFirst()
     leg.hasTurn = false
+    if !source.turns.isEmpty { turns.append(source) }
     addTurn(leg)
   }
 
+  func add(_ leg: CircuitLeg) {
+    legs[leg.number] = leg
+    let source = sources[leg.source] ?? Source(leg.source)
+    source.count += 1
+    sources[leg.source] = source
+  }
+
   func remove(_ leg: CircuitLeg) {
-    legs[leg.number] = nil
-    if leg.hasTurn { turns.removeAll { $0 === leg } }
+    guard legs.removeValue(forKey: leg.number) != nil, let source = sources[leg.source] else { return }
+    source.count -= 1
+    if source.count == 0 { sources[leg.source] = nil }
+    guard leg.hasTurn else { return }
     leg.hasTurn = false
+    source.turns.removeAll { $0 === leg }
+    if source.turns.isEmpty { turns.removeAll { $0 === source } }
   }
 }

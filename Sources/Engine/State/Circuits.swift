@@ -11,21 +11,41 @@ final class Circuits {
 
   // MARK: The rate
 
-  private var allowance = 0
+  /// Bytes that may go through now by each host's share, and by none.
+  private var shares = OrderedDictionary<HostID, Int>()
+  private var unshared = 0
+  /// The most that a host's share may hold.
+  private(set) var shareMax = Int.max
   private var counted: Instant?
 
-  /// The bytes that may go through now, by a token bucket that holds a second's worth.
-  func allowance(perSecond rate: Int, at now: Instant) -> Int {
-    let elapsed = counted.map { now - $0 } ?? .seconds(1)
-    let earned = Int(min(elapsed, .seconds(1)).nanoseconds) / 1_000 * rate / 1_000_000
-    if earned > 0 || counted == nil {
-      allowance = min(rate, allowance + earned)
-      counted = now
-    }
-    return allowance
-  }
+  func share(of host: HostID) -> Int { shares[host] ?? 0 }
 
-  func spend(_ bytes: Int) { allowance -= bytes }
+  func spend(_ bytes: Int, of host: HostID) { shares[host, default: 0] -= bytes }
+
+  /// Shares what was earned meanwhile among the hosts that send, however many circuits each has: a token bucket that holds
+  /// a second's worth in all.
+  func earn(perSecond rate: Int, at now: Instant, among hosts: [HostID]) {
+    let elapsed = counted.map { now - $0 } ?? .seconds(1)
+    guard !hosts.isEmpty, elapsed >= .milliseconds(1) else { return }
+    counted = now
+    shareMax = max(1, rate / hosts.count)
+    var left = unshared + Int(min(elapsed, .seconds(1)).nanoseconds) / 1_000 * rate / 1_000_000
+    shares.forEach { left += $1 }
+    left = min(left, max(rate, hosts.count))
+    var shared = OrderedDictionary<HostID, Int>()
+    for host in hosts {
+      let kept = min(share(of: host), shareMax)
+      shared[host] = kept
+      left -= kept
+    }
+    let gift = left / hosts.count
+    for host in hosts {
+      let more = min(gift, shareMax - (shared[host] ?? 0))
+      shared[host, default: 0] += more
+      left -= more
+    }
+    (shares, unshared) = (shared, left)
+  }
 
   // MARK: Relays
 
