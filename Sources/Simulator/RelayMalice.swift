@@ -3,14 +3,14 @@ struct RelayMalice: OptionSet, Sendable {
   let rawValue: UInt8
 
   static let drops = RelayMalice(rawValue: 1 << 0)
-  /// Holds a frame back until the next one of its circuit has gone.
+  /// Holds a frame back until the next one has gone.
   static let reorders = RelayMalice(rawValue: 1 << 1)
   static let truncates = RelayMalice(rawValue: 1 << 2)
   static let changes = RelayMalice(rawValue: 1 << 3)
   static let replays = RelayMalice(rawValue: 1 << 4)
   /// Reports hosts that are not there, and takes back those that are.
   static let lies = RelayMalice(rawValue: 1 << 5)
-  /// Passes on nothing for a time.
+  /// Passes on nothing for a time of up to four seconds.
   static let delays = RelayMalice(rawValue: 1 << 6)
   static let count = 7
 

@@ -9,12 +9,15 @@ extension World {
     guard !malice.isEmpty else { return bytes }
     var out: [UInt8] = []
     link.tampering[side].rest += bytes
+    if isHealed || link.tampering[side].delayedUntil <= now { out += link.tampering[side].takeDelayed() }
     while true {
       let rest = link.tampering[side].rest
       guard let head = try? FrameHead.next(in: rest.span.bytes) else { break }
       let frame = Array(rest[..<head.end])
       link.tampering[side].rest.removeFirst(head.end)
       switch head.type {
+      case .circuitData where !isHealed && link.tampering[side].delayedUntil > now:
+        link.tampering[side].delayed += frame
       case .circuitData where !isHealed: out += tampered(frame, head, malice, &link.tampering[side], host)
       case .heard where malice.contains(.lies) && !isHealed: out += frame + lie(host)
       default: out += frame
@@ -44,8 +47,9 @@ extension World {
       tampering.held += frame
       return []
     case .delays:
-      tampering.held += frame
-      return []
+      tampering.delayed = frame
+      tampering.delayedUntil = now + Int64(wires.within(50...4_000)) * 1_000_000
+      return tampering.takeHeld()
     default: return frame
     }
     var sink = ArraySink()
@@ -67,6 +71,14 @@ extension SimLink {
   struct Tampering {
     var rest: [UInt8] = []
     var held: [UInt8] = []
+    var delayed: [UInt8] = []
+    var delayedUntil = Int64.min
+
+    /// What was delayed, in order.
+    mutating func takeDelayed() -> [UInt8] {
+      defer { delayed = [] }
+      return delayed
+    }
 
     mutating func takeHeld() -> [UInt8] {
       defer { held = [] }
