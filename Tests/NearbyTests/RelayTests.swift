@@ -10,19 +10,24 @@ struct RelayTests {
 
   private var folder: HostMedium { .folder(temporary.path) }
 
-  private static func start(_ media: [HostMedium], knowing others: [String] = []) async throws -> Nearby.Host {
+  private static func start(
+    _ media: [HostMedium], knowing others: [String] = [], relay: RelayOptions = RelayOptions()
+  ) async throws -> Nearby.Host {
     var options = HostOptions()
     options.keys = .ephemeral
     options.listen = ["127.0.0.1"]
     options.discovery = .fixed(others)
     options.media = media + [.relay]
+    options.relay = relay
     return try await Nearby.Host.start(options)
   }
 
   /// A host in the folder, one on the loopback, and a relay.
-  private func startAll() async throws -> (near: Nearby.Host, far: Nearby.Host, relay: Nearby.Host) {
+  private func startAll(
+    relay: RelayOptions = RelayOptions()
+  ) async throws -> (near: Nearby.Host, far: Nearby.Host, relay: Nearby.Host) {
     let (near, far) = (try await Self.start([folder]), try await Self.start([.lan]))
-    return (near, far, try await Self.start([folder, .lan], knowing: await far.addresses))
+    return (near, far, try await Self.start([folder, .lan], knowing: await far.addresses, relay: relay))
   }
 
   private static func media(of host: Nearby.Host, to other: Nearby.Host) async -> [String] {
@@ -85,6 +90,20 @@ struct RelayTests {
     try await Self.expect("and back", from: his, to: hers)
     #expect(await Self.media(of: adas, to: bobs) == ["relay"])
     for host in [adas, bobs, second] { await host.stop() }
+  }
+
+  @Test("P-SES-8 a relay passes on no more than its rate, and all arrives")
+  func rate() async throws {
+    var options = RelayOptions()
+    options.bytesPerSecondMax = 60_000
+    let (adas, bobs, relay) = try await startAll(relay: options)
+    let (hers, his) = try await FolderTests.talk(adas, bobs)
+    let text = String(repeating: "slowly ", count: 30_000)
+    let begun = ContinuousClock.now
+    try await Self.expect(text, from: hers, to: his)
+    // A second's worth may go at once.
+    #expect(ContinuousClock.now - begun > .seconds(2))
+    for host in [adas, bobs, relay] { await host.stop() }
   }
 
   @Test("P-SES-8 P-SES-9 a direct medium takes over from a relay, through which its address is learnt")

@@ -8,6 +8,8 @@ public struct HostOptions: Sendable {
   public var store = HostStorage.none
   /// The media over which it meets other hosts; a gateway has its port for clients in any case.
   public var media = [HostMedium.lan]
+  /// Limits on what this host passes on for others, where it relays.
+  public var relay = RelayOptions()
   /// How others are found on the local network.
   public var discovery = DiscoveryMethod.avahi
   /// The port of its links; 0 takes a free one.
@@ -30,6 +32,16 @@ public struct HostOptions: Sendable {
   /// Whether connections wait until there is an acceptor at the port that tells links from others.
   package var awaitsAcceptor = false
 
+  public init() {}
+}
+
+/// Limits on what a host passes on for others. It relays where it has `HostMedium.relay` and several other media.
+public struct RelayOptions: Hashable, Sendable {
+  /// Whether only hosts of members of its own sessions may ask; everybody else is declined.
+  public var isForMembers = false
+  /// The bytes a second that it passes on in all, shared by the hosts that send; nil for no limit, since its own traffic goes
+  /// first in any case.
+  public var bytesPerSecondMax: Int?
   public init() {}
 }
 

@@ -336,6 +336,14 @@ extension Syntax {
           "how hosts meet: lan (the default), folder:PATH (of this machine), bluetooth, relay (through others)",
         group: .host, isRepeatable: true, isInEnvironment: true),
       .init(
+        name: "relay-for", value: .choice(["all", "members"]),
+        summary: "with --medium relay: whose links this host passes on, everybody's or those of members (all)",
+        group: .host, isInEnvironment: true),
+      .init(
+        name: "relay-rate", value: .number("KB", 1...100_000_000),
+        summary: "with --medium relay: the kilobytes a second that it passes on for others (no limit)", group: .host,
+        isInEnvironment: true),
+      .init(
         name: "discovery", value: .choice(["avahi", "static", "none"]),
         summary: "how others are found on the network: by the Avahi daemon, at --at only, or not at all (avahi)",
         group: .host,

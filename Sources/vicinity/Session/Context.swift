@@ -27,6 +27,8 @@ struct Context: Sendable {
     {
       throw UsageError("--\(other) is of the local network: add --medium lan, or leave it out.")
     }
+    options.relay.isForMembers = invocation.text("relay-for") == "members"
+    options.relay.bytesPerSecondMax = invocation.number("relay-rate").map { $0 * 1_000 }
     let addresses = invocation.texts("at")
     let discovery = invocation.text("discovery") ?? (addresses.isEmpty ? "avahi" : "static")
     if discovery != "static", !addresses.isEmpty {
