@@ -17,12 +17,14 @@ extension Core {
     defer { isDiagnosing = false }
     let port = UInt16(addresses.first?.split(separator: ":").last ?? "") ?? 0
     let bus = await BusReport.gather()
+    let media = options.host.media
     let (interfaces, first) = try await host.onDisk {
       let interfaces = CheckedInterface.all()
       return (
         interfaces,
         DaemonCheck.findings(interfaces, bus) + InterfaceCheck.findings(interfaces)
-          + FirewallCheck.findings(linkPort: port, bus)
+          + FirewallCheck.findings(linkPort: port, bus) + FolderCheck.findings(media)
+          + BluetoothCheck.findings(media)
       )
     }
     let heard = await MulticastCheck.listen(on: interfaces, for: Self.listeningTime) { await pass($0) }

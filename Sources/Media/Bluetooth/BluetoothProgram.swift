@@ -24,12 +24,9 @@ struct BluetoothProgram {
     } catch {
       switch error.code {
       case ENOENT, ECONNREFUSED:
-        guard let path = programPaths.first(where: { access($0, X_OK) == 0 }) else { throw Self.isMissing }
-        return try start(path, on: reactor)
-      case EACCES:
-        throw Trouble(
-          cause: "This user may not use the Bluetooth service of vicinity.",
-          cure: "Let it: 'adduser USER vicinity', and log in again.")
+        guard let programPath else { throw Self.isMissing }
+        return try start(programPath, on: reactor)
+      case EACCES: throw Self.isForbidden
       default:
         throw Trouble(
           cause: "The Bluetooth service of vicinity does not answer: \(error).",
@@ -37,6 +34,18 @@ struct BluetoothProgram {
       }
     }
   }
+
+  private var programPath: String? { programPaths.first { access($0, X_OK) == 0 } }
+
+  /// The reason why it cannot be had, as far as its files tell.
+  var trouble: Trouble? {
+    if access(socketPath, F_OK) == 0 { return access(socketPath, W_OK) == 0 ? nil : Self.isForbidden }
+    return programPath == nil ? Self.isMissing : nil
+  }
+
+  private static let isForbidden = Trouble(
+    cause: "This user may not use the Bluetooth service of vicinity.",
+    cure: "Let it: 'adduser USER vicinity', and log in again.")
 
   private static let isMissing = Trouble(
     cause: "The program of the Bluetooth medium, vicinity-bluetooth, is not installed.",

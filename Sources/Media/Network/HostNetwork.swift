@@ -146,6 +146,9 @@ public final class HostNetwork {
   /// Throws where no host could meet others in the shared folder.
   public static func expectUsable(folder path: String) throws(Trouble) { try FolderMedium.check(path) }
 
+  /// The reason why no process of the Bluetooth medium can be had; nil where one can.
+  public static var bluetoothTrouble: Trouble? { BluetoothProgram().trouble }
+
   /// Whether an adapter may have this name.
   public static func isBluetoothAdapter(_ name: String) -> Bool { !name.isEmpty && BluetoothCommand.isAdapter(name) }
 

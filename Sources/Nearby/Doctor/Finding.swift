@@ -25,6 +25,7 @@ package struct Finding: Hashable, Sendable {
     case link
     /// Wi-Fi without an access point.
     case radio
+    case bluetooth
     case key
     /// The database and files of a running gateway.
     case storage

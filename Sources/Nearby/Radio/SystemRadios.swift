@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// The Wi-Fi radios of this machine, as the kernel shows them below `/sys`.
 struct SystemRadios {
   enum Block { case software, hardware }
@@ -13,7 +11,9 @@ struct SystemRadios {
 
   /// The interfaces of radios, in order; those that wpa_supplicant has made for groups are left out.
   var names: [String] {
-    let all = Self.files(in: folder).filter { !$0.hasPrefix("p2p-") && SystemFile.exists("\(folder)/\($0)/phy80211") }
+    let all = SystemFile.names(in: folder).filter {
+      !$0.hasPrefix("p2p-") && SystemFile.exists("\(folder)/\($0)/phy80211")
+    }
     return Array(all.sorted().prefix(Self.radiosMax))
   }
 
@@ -24,26 +24,12 @@ struct SystemRadios {
   func isUp(_ interface: String) -> Bool { line("\(interface)/operstate") == "up" }
 
   func block(of interface: String) -> Block? {
-    let switches = Self.files(in: "\(folder)/\(interface)/phy80211").filter { $0.hasPrefix("rfkill") }
+    let switches = SystemFile.names(in: "\(folder)/\(interface)/phy80211").filter { $0.hasPrefix("rfkill") }
     func isSet(_ name: String) -> Bool { switches.contains { line("\(interface)/phy80211/\($0)/\(name)") == "1" } }
     return isSet("hard") ? .hardware : isSet("soft") ? .software : nil
   }
 
   private func line(_ path: String) -> String? {
     SystemFile.text(of: "\(folder)/\(path)")?.split(separator: "\n").first.map(String.init)
-  }
-
-  private static func files(in folder: String) -> [String] {
-    guard let stream = opendir(folder) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        // The kernel ends it with a zero.
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names
   }
 }

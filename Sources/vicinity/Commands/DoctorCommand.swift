@@ -14,7 +14,7 @@ enum DoctorCommand {
       all += findings
     }
     let media = try context.hostOptions().media
-    await tell(FolderCheck.findings(media))
+    await tell(FolderCheck.findings(media) + BluetoothCheck.findings(media))
     guard media.contains(.lan) else {
       await tell(try await HostCheck.findings(context, for: time))
       await context.printer.report(.diagnosis(all))

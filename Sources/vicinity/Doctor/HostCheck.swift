@@ -9,8 +9,10 @@ enum HostCheck {
     // Another check tests whether the requested port is free.
     options.port = 0
     options.looksForTwin = true
-    // Another check looks at each folder.
-    let media = options.media.filter { FolderCheck.trouble(with: $0) == nil }
+    // Other checks look at folders and at Bluetooth.
+    let media = options.media.filter {
+      FolderCheck.trouble(with: $0) == nil && BluetoothCheck.trouble(with: $0) == nil
+    }
     if media.isEmpty { return [] }
     options.media = media
     do throws(NearbyError) {
