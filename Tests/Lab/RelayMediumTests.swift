@@ -42,5 +42,52 @@ extension LabTests {
         #expect(first.messages.isEmpty && second.messages.isEmpty)
       }
     }
+
+    @Test
+    func `P-SES-8 P-SES-9 A direct way takes over from a relay, and nobody notices when the relay goes`()
+      async throws
+    {
+      try await Rig.lend(3) { rig in
+        try await rig.hosts[0].run("mkdir", "-m", "700", "\(LabHost.shared)/meet")
+        try await rig.hosts[0].cable.cut()
+        let relay = try await rig.hosts[2].visit("adhoc", "lab-relays", Self.media(Self.folder, "lan"))
+        let a = try await rig.hosts[0].visit("adhoc", "lab-direct", Self.media(Self.folder, "lan"))
+        let b = try await rig.hosts[1].visit("adhoc", "lab-direct", Self.media("lan"))
+        try await a.meets(b, within: .seconds(20))
+        try await b.meets(a, within: .seconds(20))
+        #expect(try await Self.medium(of: b, at: a) == "relay")
+        try await rig.hosts[0].cable.mend()
+        try await Laboratory.wait(until: "a direct link is used", within: .seconds(30)) {
+          try await Self.medium(of: b, at: a) == "lan"
+        }
+        try await relay.host.kill()
+        try a.say("without it")
+        try await b.hears("without it")
+        for one in [a, b] { for name in ["suspended", "notConnected"] { #expect(one.told(name).isEmpty) } }
+      }
+    }
+
+    @Test func `P-SES-8 Both members learn what to do where the only host between them does not relay`() async throws {
+      try await Rig.lend(3) { rig in
+        try await rig.hosts[0].run("mkdir", "-m", "700", "\(LabHost.shared)/meet")
+        let direct = ["--medium", Self.folder, "--medium", "lan"]
+        let between = try await rig.hosts[2].visit("adhoc", "lab-between", direct)
+        let a = try await rig.hosts[0].visit("adhoc", "lab-between", Self.media(Self.folder))
+        let b = try await rig.hosts[1].visit("adhoc", "lab-between", Self.media("lan"))
+        try await a.meets(between, within: .seconds(10))
+        try await b.meets(between, within: .seconds(10))
+        for (one, other) in [(a, b), (b, a)] {
+          try await one.program.event("unreached", within: .seconds(25)) { $0["peer"] == other.peer }
+        }
+        #expect(between.told("unreached").isEmpty)
+      }
+    }
+
+    /// The medium by which one reaches the other, as it says.
+    private static func medium(of other: VicinityPeer, at one: VicinityPeer) async throws -> JSON? {
+      try one.program.say("peers")
+      let members = try await one.program.event("peers").object["members"]?.list
+      return members?.first { $0["peer"] == .text(other.peer) }?["medium"]
+    }
   }
 }

@@ -53,6 +53,15 @@ extension Event {
     }
   }
 
+  /// A member to whom this host has no way.
+  static func unreached(_ member: Member, _ label: String) -> Event {
+    about(member, "unreached", .news) { paint in
+      [
+        "no network leads to \(paint.named(member, label)) yet: a computer that is connected with both of you leads there, if you all run with \(paint(.strong, "--medium relay")) beside your other media"
+      ]
+    }
+  }
+
   static func suspended(_ member: Member, _ isSuspended: Bool, _ label: String) -> Event {
     about(member, isSuspended ? "suspended" : "resumed") { paint in
       let name = paint.named(member, label)

@@ -134,6 +134,7 @@ actor SessionCommand {
       labels.add(member.peer, member.name)
       await report(.member(member, state, label(member), known: commandHost.host.knownPeer(member.peer)))
       await setState(of: member, state)
+      if state == .connecting { adviseIfUnreached(member) }
     case .notConnected(let invitee, let reason):
       // The outcome of a manual invitation is reported by the code that waits for it.
       guard invitee.isAdhoc else { return }
@@ -180,6 +181,20 @@ actor SessionCommand {
     await setState(of: member.peer, state)
     changes.notify()
   }
+
+  /// Reports what to do where no link to the member's computer has come about after a time.
+  private func adviseIfUnreached(_ member: Member) {
+    tasks.add { [self] in
+      await context.eventThread.wait(for: Self.reachTime)
+      guard !commandHost.isEnding, await peerStates[member.peer] == .connecting,
+        await !commandHost.host.links.contains(where: { $0.host == member.host })
+      else { return }
+      await report(.unreached(member, label(member)))
+    }
+  }
+
+  /// A dial that fails slowly, a second one, and a relay.
+  private static let reachTime: Duration = .seconds(15)
 
   /// The last state of each peer that was met.
   var memberStates: [PeerID: MemberState] = [:]
