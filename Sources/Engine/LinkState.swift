@@ -6,6 +6,8 @@ public struct LinkState: Hashable, Sendable {
   public let host: HostID
   /// The name of its medium.
   public let medium: String
+  /// The relay of the circuit that it goes over; nil for a direct one.
+  public let relay: HostID?
   /// Whether it is kept beside the link in use.
   public let isStandby: Bool
   /// The shortest round trip of the last minute; nil before it is measured, and on a medium where the system measures it.
@@ -18,7 +20,7 @@ extension Engine {
     links.values.compactMap { link in
       guard !link.isLoopback, !link.isClosing, link.isStandby || link.host.bond?.link === link else { return nil }
       return LinkState(
-        id: link.id, host: link.host.id, medium: link.profile.name, isStandby: link.isStandby,
+        id: link.id, host: link.host.id, medium: link.profile.name, relay: link.relay, isStandby: link.isStandby,
         roundTrip: link.roundTrips.shortest)
     }
   }

@@ -59,7 +59,7 @@ struct EveryResourceTests {
     "bytes",
     "bytesPerSecond", "timeLeft", "damaged", "expiresAt", "session", "adhoc", "missed", "oldest", "awaySince",
     "suspended", "adhocProblem", "basePath",
-    "members", "sessions", "group", "resources",
+    "members", "sessions", "group", "resources", "via",
   ]
 
   @Test("Everything that is there is told as the document has it, and what it promises is told")

@@ -8,7 +8,7 @@ import Wire
     _ roundTrip: Duration?, loss: Double? = 0, bytesSent: UInt64? = 1 << 20, medium: String = "lan"
   ) -> HostLink {
     HostLink(
-      host: HostID(ID128(high: 1, low: 2)), medium: medium, address: roundTrip.map { _ in "10.0.0.5:7777" },
+      host: HostID(ID128(high: 1, low: 2)), medium: medium, relay: nil, address: roundTrip.map { _ in "10.0.0.5:7777" },
       isStandby: false, roundTrip: roundTrip, bytesPerSecond: 1, bytesSent: bytesSent, loss: loss)
   }
 

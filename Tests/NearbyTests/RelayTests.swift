@@ -54,6 +54,8 @@ struct RelayTests {
     let (hers, his) = try await FolderTests.talk(adas, bobs)
     #expect(await Self.media(of: adas, to: bobs) == ["relay"])
     #expect(await Self.media(of: bobs, to: adas) == ["relay"])
+    #expect(await adas.links.contains { $0.host == bobs.id && $0.relay == relay.id })
+    #expect(await bobs.links.contains { $0.host == adas.id && $0.relay == relay.id })
 
     let writer = try await hers.openStream("much", to: try #require(hers.members.first))
     let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 251) }

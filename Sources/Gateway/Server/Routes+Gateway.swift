@@ -119,6 +119,7 @@ extension HostLink {
     var members: [JSON.Member] = [
       .init("host", .text(host.text)), .init("medium", .text(medium)), .init("standby", .bool(isStandby)),
     ]
+    if let relay { members.append(.init("via", .text(relay.text))) }
     if isOperator, let address { members.append(.init("address", .text(address))) }
     if let roundTrip { members.append(.init("roundTripMilliseconds", .real(roundTrip / .milliseconds(1)))) }
     if let bytesPerSecond { members.append(.init("bytesPerSecond", .number(bytesPerSecond))) }

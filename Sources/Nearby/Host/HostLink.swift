@@ -8,6 +8,8 @@ public struct HostLink: Hashable, Sendable {
   public let host: HostID
   /// The name of its medium, such as `lan`.
   public let medium: String
+  /// The host that relays it; nil for a direct one.
+  public let relay: HostID?
   /// The address of the other end; nil on a medium without addresses of the internet.
   public let address: String?
   /// Whether it is kept beside the link in use, for the moment when that ends.
@@ -35,7 +37,8 @@ extension HostDriver {
     openLinks.map { link in
       let measured = network?.measurements(of: link.id)
       return HostLink(
-        host: link.host, medium: link.medium, address: network?.remoteAddress(of: link.id)?.description,
+        host: link.host, medium: link.medium, relay: link.relay,
+        address: network?.remoteAddress(of: link.id)?.description,
         isStandby: link.isStandby, roundTrip: measured?.roundTrip ?? link.roundTrip,
         bytesPerSecond: measured?.bytesPerSecond,
         bytesSent: measured?.bytesSent,

@@ -294,7 +294,8 @@ extension HostLink {
 
   fileprivate var fields: [JSON.Member] {
     [
-      .text("medium", medium), roundTrip.map { .init("roundTripMilliseconds", .real($0 / .milliseconds(1))) },
+      .text("medium", medium), relay.map { .init("via", .text($0.text)) },
+      roundTrip.map { .init("roundTripMilliseconds", .real($0 / .milliseconds(1))) },
       bytesPerSecond.map { .init("bytesPerSecond", .number($0)) }, loss.map { .init("loss", .real($0)) },
     ].compactMap(\.self)
   }
