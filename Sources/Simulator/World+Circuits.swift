@@ -35,11 +35,11 @@ extension World {
       limitHandshake(id, host)
       return
     }
-    transcript.add(now, host.index) { "dial failed" }
+    transcript.add(now, host.index) { "gets no answer from \(label(target))" }
     engine.dialFailed(dial, at: host.local(now))
   }
 
-  private func label(_ host: HostID) -> String { hostsByID[host].map { "h\($0)" } ?? "nobody" }
+  func label(_ host: HostID) -> String { hostsByID[host].map { "h\($0)" } ?? "nobody" }
 
   // MARK: Events
 

@@ -74,7 +74,7 @@ extension SimLink {
     var delayed: [UInt8] = []
     var delayedUntil = Int64.min
 
-    /// What was delayed, in order.
+    /// The delayed frames, in order.
     mutating func takeDelayed() -> [UInt8] {
       defer { delayed = [] }
       return delayed

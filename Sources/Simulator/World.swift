@@ -142,9 +142,9 @@ final class World {
     case .opened(let link, let side, let dial): open(links[link], side, dial)
     case .dialFailed(let host, let run, let dial):
       with(host, run) { host, engine in
-        guard host.dialFailures[dial]?.time == now else { return }
+        guard let (target, time) = host.dialFailures[dial], time == now else { return }
         host.dialFailures[dial] = nil
-        transcript.add(now, host.index) { "dial failed" }
+        transcript.add(now, host.index) { "gets no answer from \(target.map(label) ?? "the address")" }
         engine.dialFailed(dial, at: host.local(now))
       }
     case .circuitDial(let host, let run, let dial, let target, let relays):
