@@ -60,13 +60,14 @@ extension Engine {
     guard !adhocNews.isEmpty else { return }
     for place in adhocNews {
       guard let found = discovery.invitable(in: place), let locals = adhocLocals[place.type] else { continue }
-      var hurried: Group?
+      // Mostly all are of one group, whose first turn then counts.
+      var done: Group?
       locals.forEach { _, local in
-        guard local.group !== hurried else { return }
+        guard local.group !== done else { return }
         // The host's own group brings in a newcomer of its own.
         let isKnown = local.group.presences.contains(place.host)
         let patience = isKnown ? settings.adhocPatience : patience(of: local, with: found)
-        if patience == .zero { hurried = local.group }
+        if isKnown || patience == .zero { done = local.group }
         setTurn(in: place, of: local.group, at: now + patience)
       }
     }

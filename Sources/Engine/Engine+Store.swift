@@ -72,6 +72,13 @@ extension Engine {
       let member = groups[key.group]?.members[key.endpoint]
       put(.member(key.group, key.endpoint), member.flatMap { $0.host.isSelf ? nil : MemberRow($0) })
     }
+    for key in dirty.formerCohorts { put(.cohort(key.group, key.number), CohortRow?.none) }
+    for key in dirty.cohorts.keys {
+      // One that has come and gone since the last batch never had a row.
+      guard let cohort = dirty.cohorts[key], cohort.isStored || !cohort.members.isEmpty else { continue }
+      cohort.isStored = !cohort.members.isEmpty
+      put(.cohort(key.group, key.number), cohort.isStored ? CohortRow(cohort) : nil)
+    }
     for id in dirty.peers.keys {
       put(.refusals(id), peers[id].flatMap { $0.refusals.isEmpty ? nil : RefusalsRow($0.refusals) })
     }
@@ -138,6 +145,7 @@ extension Engine {
   func restore(_ facts: [Fact]) {
     var groupRows = OrderedDictionary<Int, GroupRow>()
     var memberRows: [(Int, MemberRow)] = []
+    var cohortRows: [DirtySet.CohortKey: CohortRow] = [:]
     var chainRows: [(Int, EndpointID, ChainRow)] = []
     var announced: [(Int, HostID, SlotSet)] = []
     var bondRows: [(HostID, BondRow)] = []
@@ -148,6 +156,7 @@ extension Engine {
       case .endpoint(let id): store.unclaimed[id] = row(value)
       case .group(let serial): groupRows[serial] = row(value)
       case .member(let serial, _): if let row: MemberRow = row(value) { memberRows.append((serial, row)) }
+      case .cohort(let serial, let number): cohortRows[.init(group: serial, number: number)] = row(value)
       case .refusals(let id): store.refusals[id] = row(value)
       case .chain(let serial, let id): if let row: ChainRow = row(value) { chainRows.append((serial, id, row)) }
       case .presence(let serial, let host): if let row: SlotSet = row(value) { announced.append((serial, host, row)) }
@@ -162,13 +171,19 @@ extension Engine {
     guard !store.unclaimed.isEmpty || !store.refusals.isEmpty else { return }
     store.isRestoring = true
     groupRows.forEach { serial, row in restore(row, serial) }
+    // Members come back in cohorts of their own, until alike ones are merged.
+    for key in cohortRows.keys.sorted(by: { ($0.group, $0.number) < ($1.group, $1.number) }) {
+      dirty.touch(formerCohort: key)
+      groups[key.group]?.skipCohorts(through: key.number)
+    }
     // A host uses each number once: contradictory rows are left out.
     var owners: [HostID: [UInt32: EndpointID]] = [:]
     for (serial, row) in memberRows {
       let (host, endpoint) = (row.entry.host, row.entry.endpoint)
       guard row.index == 0 || owners[host]?[row.index] ?? endpoint == endpoint else { continue }
       owners[host, default: [:]][row.index] = endpoint
-      restore(row, in: serial)
+      let state = row.cohort == 0 ? row.ownState : cohortRows[.init(group: serial, number: row.cohort)]
+      if let state { restore(row, state, in: serial) }
     }
     for (serial, id, row) in chainRows { groups[serial]?.members[id]?.restore(row) }
     for (host, row) in bondRows { restore(row, records: recordRows[host] ?? [], with: host) }
@@ -194,7 +209,7 @@ extension Engine {
     skipNumbers(through: UInt64(serial))
   }
 
-  private func restore(_ row: MemberRow, in serial: Int) {
+  private func restore(_ row: MemberRow, _ state: CohortRow, in serial: Int) {
     guard let group = groups[serial], row.entry.host != hostID, group.members[row.entry.endpoint] == nil,
       !store.unclaimed.contains(row.entry.endpoint)
     else { return }
@@ -203,7 +218,8 @@ extension Engine {
     let member = enter(row.entry, host, group)
     member.index = row.index == 0 ? nil : row.index
     let cohort = alone(member)
-    if member.index != nil { cohort.strand = row.strand }
+    if member.index != nil { cohort.strand = state.strand }
+    cohort.relations = state.relations
     member.restore(row)
     if !cohort.isConnected { cohort.forgottenAt = now + Self.forgottenAfterRestart }
   }

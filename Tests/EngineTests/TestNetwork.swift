@@ -19,6 +19,8 @@ final class TestNetwork {
     /// Its streams and resources, and its stored rows.
     var program = TestProgram()
     var facts: [[UInt8]: [UInt8]] = [:]
+    /// How many rows it has stored or removed.
+    var rowCount = 0
     fileprivate var checker = TranscriptChecker()
 
     init(name: String, engine: Engine, key: PublicKey) {
@@ -182,6 +184,7 @@ final class TestNetwork {
       host.engine.probeAnswered(id, at: now)
     case .persist(let batch, let facts):
       for fact in facts { host.facts[fact.key] = fact.value }
+      host.rowCount += facts.count
       host.engine.persisted(batch, at: now)
     default:
       host.checker.note(output, host.name)

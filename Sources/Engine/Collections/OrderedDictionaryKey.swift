@@ -48,6 +48,7 @@ extension Discovery.ServiceInstance: OrderedDictionaryKey { var spread: UInt64 {
 extension Discovery.Place: OrderedDictionaryKey { var spread: UInt64 { mixed(type.spread, host.spread) } }
 extension DirtySet.MemberKey: OrderedDictionaryKey { var spread: UInt64 { mixed(group.spread, endpoint.spread) } }
 extension DirtySet.PresenceKey: OrderedDictionaryKey { var spread: UInt64 { mixed(group.spread, host.spread) } }
+extension DirtySet.CohortKey: OrderedDictionaryKey { var spread: UInt64 { mixed(group.spread, number.spread) } }
 extension DirtySet.RecordKey: OrderedDictionaryKey { var spread: UInt64 { mixed(host.spread, ordinal.spread) } }
 
 extension EngineTimer: OrderedDictionaryKey {

@@ -8,6 +8,8 @@ import Wire
 /// local endpoints, the bits of their own slots mean nothing: nobody is its own member.
 final class Cohort {
   let presence: Presence
+  /// Its number in its group, by which the rows of its members name its own.
+  let number: UInt64
   private let group: Group
   private(set) var members: [RemoteMember] = []
   var relations = Relations() {
@@ -24,6 +26,8 @@ final class Cohort {
   var forgottenAt: Instant?
   /// Whether it has changed since alike cohorts were last merged.
   var isDirty = false
+  /// Whether there is a row for it.
+  var isStored = false
 
   // Caches of all members, in their order, for outputs to all.
   private var cachedViews: [MemberView]?
@@ -34,12 +38,14 @@ final class Cohort {
   init(in presence: Presence) {
     self.presence = presence
     group = presence.group
+    number = group.numberOfCohort()
   }
 
   /// An empty cohort of the same state; in another group, its slots are moved.
   init(like other: Cohort, in presence: Presence? = nil, offset: Int = 0) {
     self.presence = presence ?? other.presence
     group = self.presence.group
+    number = group.numberOfCohort()
     relations = presence == nil ? other.relations : other.relations.shifted(by: offset)
     strand = other.strand
     connectingUntil = other.connectingUntil
@@ -57,6 +63,7 @@ final class Cohort {
   }
 
   func add(_ member: RemoteMember) {
+    if members.isEmpty { rowChanged() }
     member.place = members.count
     members.append(member)
     cachedViews?.append(member.view)
@@ -74,6 +81,7 @@ final class Cohort {
     members[place] = members[members.count - 1]
     members[place].place = place
     members.removeLast()
+    if members.isEmpty { rowChanged() }
     cachedViews?.replaceWithLast(at: place)
     cachedIDs?.replaceWithLast(at: place)
     if let index = member.index, let place = placeOfIndex(from: index) { cachedIndexes?.remove(at: place) }
@@ -90,7 +98,10 @@ final class Cohort {
     return low
   }
 
-  func empty() { members = [] }
+  func empty() {
+    members = []
+    rowChanged()
+  }
 
   // MARK: Caches
 
@@ -127,9 +138,10 @@ final class Cohort {
 
   private func changed() {
     group.pairsChanged()
-    guard group.dirty.isKept else { return }
-    for member in members { member.changed() }
+    rowChanged()
   }
+
+  private func rowChanged() { if !presence.host.isSelf { group.dirty.touch(self) } }
 
   // MARK: Merging
 
@@ -151,7 +163,7 @@ final class Cohort {
       member.cohort = self
       add(member)
     }
-    other.members = []
+    other.empty()
   }
 }
 

@@ -15,12 +15,21 @@ final class DirtySet {
   private(set) var records = OrderedDictionary<RecordKey, Bool>()
   private(set) var resources = OrderedDictionary<ResourceID, Bool>()
   private(set) var chains = OrderedDictionary<MemberKey, Bool>()
+  /// Cohorts of other hosts' members; one without any has no row.
+  private(set) var cohorts = OrderedDictionary<CohortKey, Cohort>()
+  /// Cohorts of an earlier run.
+  private(set) var formerCohorts: [CohortKey] = []
   /// Local peers whose people have answered an invitation.
   private(set) var peers = OrderedDictionary<PeerID, Bool>()
 
   struct MemberKey: Hashable {
     var group: Int
     var endpoint: EndpointID
+  }
+
+  struct CohortKey: Hashable {
+    var group: Int
+    var number: UInt64
   }
 
   struct PresenceKey: Hashable {
@@ -37,7 +46,7 @@ final class DirtySet {
 
   var isEmpty: Bool {
     endpoints.isEmpty && groups.isEmpty && members.isEmpty && presences.isEmpty && bonds.isEmpty && records.isEmpty
-      && resources.isEmpty && chains.isEmpty && peers.isEmpty
+      && resources.isEmpty && chains.isEmpty && peers.isEmpty && cohorts.isEmpty && formerCohorts.isEmpty
   }
 
   func touch(_ endpoint: EndpointID) { if isKept { endpoints[endpoint] = true } }
@@ -52,6 +61,11 @@ final class DirtySet {
   func touch(record ordinal: UInt64, of host: HostID) {
     if isKept, host != self.host { records[RecordKey(host: host, ordinal: ordinal)] = true }
   }
+
+  func touch(_ cohort: Cohort) {
+    if isKept { cohorts[CohortKey(group: cohort.presence.group.serial, number: cohort.number)] = cohort }
+  }
+  func touch(formerCohort key: CohortKey) { if isKept { formerCohorts.append(key) } }
 
   func touch(peer: PeerID) { if isKept { peers[peer] = true } }
   func touch(resource: ResourceID) { if isKept { resources[resource] = true } }
@@ -69,6 +83,8 @@ final class DirtySet {
     records.removeAll()
     resources.removeAll()
     chains.removeAll()
+    cohorts.removeAll()
+    formerCohorts.removeAll()
     peers.removeAll()
   }
 }

@@ -38,6 +38,8 @@ final class Group {
   var clock: GroupClock?
   /// When ad hoc mode invites the peers of each place that are not connected with all local endpoints.
   var turns = OrderedDictionary<Discovery.Place, AdhocTurn>()
+  /// The number of its latest cohort.
+  private var lastCohort: UInt64 = 0
   /// The group into which this one was merged.
   private var successor: Group?
 
@@ -72,6 +74,13 @@ final class Group {
   }
 
   func pairsChanged() { pairsState += 1 }
+
+  func numberOfCohort() -> UInt64 {
+    lastCohort += 1
+    return lastCohort
+  }
+
+  func skipCohorts(through number: UInt64) { lastCohort = max(lastCohort, number) }
 
   /// This group, or the one into which it was merged.
   var current: Group { successor?.current ?? self }

@@ -30,7 +30,7 @@ final class RemoteMember {
     }
   }
   /// The members in the same state, and its position among them.
-  var cohort: Cohort
+  var cohort: Cohort { didSet { changed() } }
   var place = 0
   /// Admissions in flight: the records that carried them, or the last that the member had read before them. Until the
   /// other side is known to have read one, it cannot mean these slots by "all", as far as their endpoints' numbers go
@@ -162,10 +162,6 @@ final class RemoteMember {
   // MARK: Taking over
 
   func restore(_ row: MemberRow) {
-    guard row.sets.count == MemberRow.setCount else { return }
-    cohort.relations = Relations(
-      connected: row.sets[5], admitted: row.sets[3], admits: row.sets[2], announced: row.sets[2], refused: row.sets[4],
-      refusedThere: row.sets[6], met: row.sets[0], trusted: row.sets[1])
     unsettled = row.unsettled.map { ($0.ordinal, $0.indexLast, $0.slots) }
     isHearsay = row.index == 0
   }

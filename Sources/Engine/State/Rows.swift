@@ -13,6 +13,7 @@ enum RowKey: Hashable {
   case resource(ResourceID)
   case chain(Int, EndpointID)
   case refusals(PeerID)
+  case cohort(Int, UInt64)
 
   private static let version: UInt8 = 1
 
@@ -50,6 +51,10 @@ enum RowKey: Hashable {
     case .refusals(let id):
       sink.put(u8: 9)
       id.encode(into: &sink)
+    case .cohort(let serial, let number):
+      sink.put(u8: 10)
+      sink.put(u64: UInt64(serial))
+      sink.put(u64: number)
     }
     return sink.bytes
   }
@@ -69,6 +74,7 @@ enum RowKey: Hashable {
       case 7: self = .resource(ResourceID(rawValue: UInt64(try reader.serial())))
       case 8: self = .chain(try reader.serial(), try EndpointID(from: &reader))
       case 9: self = .refusals(try PeerID(from: &reader))
+      case 10: self = .cohort(try reader.serial(), try reader.cohort())
       default: return nil
       }
       try reader.finish()
@@ -99,6 +105,12 @@ extension Reader {
   @_lifetime(self: copy self)
   fileprivate mutating func serial() throws(WireError) -> Int {
     Int(try counted(try u64(), "group", from: 1, through: numberMax))
+  }
+
+  /// A cohort's number in its group.
+  @_lifetime(self: copy self)
+  fileprivate mutating func cohort() throws(WireError) -> UInt64 {
+    try counted(try u64(), "cohort", from: 1, through: numberMax)
   }
 
   private func counted(
@@ -227,12 +239,10 @@ struct MemberRow: Part {
   var entry: Entry
   /// 0 where it has not joined.
   var index: UInt32
-  var strand: UInt32
-  /// met, trusted, admits, admitted, refused, connected, refusedThere
-  var sets: [SlotSet]
   var unsettled: [Unsettled]
-
-  static let setCount = 7
+  /// The number of its cohort, whose row has its state; 0 in a row of an earlier version, which has that itself.
+  var cohort: UInt64
+  var ownState = CohortRow()
 
   struct Unsettled: Part {
     var ordinal: UInt64
@@ -261,30 +271,25 @@ struct MemberRow: Part {
   init(_ member: RemoteMember) {
     entry = member.entry
     index = member.index ?? 0
-    strand = member.cohort.strand ?? 0
-    let relations = member.cohort.relations
-    sets = [
-      relations.met, relations.trusted, relations.admits, relations.admitted, relations.refused, relations.connected,
-      relations.refusedThere,
-    ]
     unsettled = member.unsettled.map { Unsettled(ordinal: $0.ordinal, indexLast: $0.indexLast, slots: $0.slots) }
+    cohort = member.cohort.number
   }
 
   init(from reader: inout Reader) throws(WireError) {
     entry = try Entry(from: &reader)
     index = try reader.varint32("index")
-    strand = try reader.varint32("strand")
-    sets = []
-    for _ in 0..<Self.setCount { sets.append(try SlotSet(from: &reader)) }
+    ownState = try CohortRow(from: &reader)
     unsettled = try reader.list("unsettled", max: listMax)
+    // Rows of an earlier version end here.
+    cohort = reader.atEnd ? 0 : try reader.counted("cohort", from: 1)
   }
 
   func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
     entry.encode(into: &sink)
     sink.put(varint: index)
-    sink.put(varint: strand)
-    for set in sets { set.encode(into: &sink) }
+    ownState.encode(into: &sink)
     sink.put(list: unsettled, max: listMax)
+    sink.put(varint: cohort)
   }
 }
 
@@ -461,21 +466,5 @@ struct RecordRow: Part {
     from.encode(into: &sink)
     sink.put(list: to, max: listMax)
     sink.put(bool: wantsReceipt)
-  }
-}
-
-extension SlotSet: Part {
-  private static let wordsMax = Int(EndpointRow.slotsMax) / 64
-
-  init(from reader: inout Reader) throws(WireError) {
-    var words: [UInt64] = []
-    for _ in 0..<(try reader.count("slots", max: Self.wordsMax)) { words.append(try reader.u64()) }
-    self.init(words: words)
-  }
-
-  func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
-    let words = words
-    sink.put(count: words.count, max: Self.wordsMax)
-    for word in words { sink.put(u64: word) }
   }
 }
