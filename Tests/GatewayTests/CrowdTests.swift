@@ -102,6 +102,45 @@ struct CrowdTests {
     }
   }
 
+  @Test func `a newcomer's list has one change for each of many members of another gateway`() async throws {
+    let (here, there) = try await Self.twoCrowds()
+    // So that a busy machine shows nobody before it is connected.
+    _ = await there.running.answer { $0.sessionEvents.awaitedTime = 600_000_000_000 }
+    let client = try await there.client()
+    let peer = try await client.make("/v1/peers", ["displayName": "Late"]).id
+    let session = try await client.make("/v1/sessions", ["peer": .text(peer), "adhoc": "crowd"]).id
+    _ = try await client.wait(in: "/v1/sessions") { $0["id"] == .text(session) && $0["connected"] == .number(21) }
+    let position = try await client.position(of: "/v1/sessions/\(session)/members")
+    let changes = try #require(position.split(separator: ".").last.flatMap { Int($0) })
+    #expect(changes <= 24, "\(changes)")
+    for gateway in [here, there] { await gateway.close() }
+  }
+
+  @Test func `many members that are not connected soon are listed as they are`() async throws {
+    let (here, there) = try await Self.twoCrowds()
+    _ = await there.running.answer { $0.sessionEvents.awaitedTime = 0 }
+    let client = try await there.client()
+    let peer = try await client.make("/v1/peers", ["displayName": "Late"]).id
+    let session = try await client.make("/v1/sessions", ["peer": .text(peer), "adhoc": "crowd"]).id
+    _ = try await client.wait(in: "/v1/sessions") { $0["id"] == .text(session) && $0["connected"] == .number(21) }
+    let position = try await client.position(of: "/v1/sessions/\(session)/members")
+    let changes = try #require(position.split(separator: ".").last.flatMap { Int($0) })
+    #expect(changes >= 40, "\(changes)")
+    for gateway in [here, there] { await gateway.close() }
+  }
+
+  /// Twenty peers of one gateway, and one of another, in one session.
+  private static func twoCrowds() async throws -> (here: TestGateway, there: TestGateway) {
+    let here = try await TestGateway.open("Here")
+    let there = try await TestGateway.open("There", nextTo: here)
+    _ = try await crowd(at: here, of: 20)
+    let client = try await there.client()
+    let peer = try await client.make("/v1/peers", ["displayName": "First"]).id
+    let session = try await client.make("/v1/sessions", ["peer": .text(peer), "adhoc": "crowd"]).id
+    _ = try await client.wait(in: "/v1/sessions") { $0["id"] == .text(session) && $0["connected"] == .number(20) }
+    return (here, there)
+  }
+
   @Test func `whoever is admitted by the rule of several sessions has one entry in the audit`() async throws {
     try await withGateway { gateway in
       _ = try await Self.crowd(at: gateway)

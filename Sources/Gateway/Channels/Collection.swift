@@ -39,7 +39,7 @@ class Collection {
       changesMax: 256, changesBytesMax: 1 << 20, ringBytesMax: 2 << 20, itemsMax: 0, itemsBytesMax: 0, drops: true)
 
     /// The limits for members of a crowd: a newcomer finds many, and reads them again where it comes back soon.
-    static let crowd = Limits(ownChangesMax: 128, isPaced: true)
+    static let crowd = Limits(ownChangesMax: 128, ringBytesMax: 4 << 20, isPaced: true)
   }
 
   let path: String

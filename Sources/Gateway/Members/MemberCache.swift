@@ -3,8 +3,9 @@ internal import Nearby
 /// The models of members, of each member the latest in each state: an endpoint may see it in its next state before another
 /// one has seen the one before.
 struct MemberCache {
-  /// Limit for the models that are remembered, some hundred bytes each; past it all are forgotten.
-  private static let countMax = 8_192
+  /// Limit for the models that are remembered, some hundred bytes each, of which those that lists show are there anyway;
+  /// past it all are forgotten.
+  private static let countMax = 32_768
 
   private struct Key: Hashable {
     let id: EndpointID

@@ -76,7 +76,8 @@ final class Core {
   private(set) lazy var browsers = Registry<BrowserModel>(channels.collection("/v1/browsers"))
   private(set) lazy var invitations = Registry<InvitationModel>(channels.collection("/v1/invitations"))
   var sessions = SessionDirectory()
-  private(set) lazy var sessionEvents = SessionEventQueue(on: reactor) { [weak self] in self?.handle($0) }
+  private(set) lazy var sessionEvents = SessionEventQueue(
+    on: reactor, list: { [weak self] in self?.list($0, $1) }, handle: { [weak self] in self?.handle($0) })
   private(set) lazy var sessionCounts = SessionCounts(self)
   /// Delivery statuses that come while their message is being sent; nil while none is.
   var earlyStatuses: [(message: UInt64, recipients: [EndpointID], status: DeliveryStatus)]?

@@ -9,17 +9,16 @@ extension Core {
   func handle(_ pending: PendingSessionEvent) {
     switch pending.kind {
     case .event(let event): handle(event, in: sessions.audience(pending.sessions))
-    case .members(let members, let state):
-      let listed = pending.listed
-      if !listed.members.isEmpty, !listed.sessions.isEmpty {
-        let audience = sessions.audience(listed.sessions)
-        for member in listed.members { memberChanged(member, state, audience) }
-      }
-      publishChange(of: members, to: state, sessions.audience(pending.sessions))
+    case .members(let members, let state): publishChange(of: members, to: state, sessions.audience(pending.sessions))
     case .adhoc(let state):
       for model in sessions.models(at: pending.sessions) { adhocStateChanged(DiscoveryStatus(state), in: model) }
     case .closed: for model in sessions.models(at: pending.sessions) { closed(model.id) }
     }
+  }
+
+  func list(_ listing: MemberListing, _ state: MemberState) {
+    let audience = sessions.audience(listing.sessions)
+    for member in listing.members { memberChanged(member, state, audience) }
   }
 
   private func handle(_ event: SessionEvent, in audience: EventAudience) {

@@ -97,8 +97,8 @@ package final class Fanout {
   /// Limit for subscribers in one turn: each costs a system call, and the loop has other work to do.
   private static let stepsMax = 8
   /// A paced ring pauses for so many times the time that a round has taken, and no longer than that.
-  private static let pauseFactor: UInt64 = 9
-  private static let pauseMax: UInt64 = 100_000_000
+  private static let pauseFactor: UInt64 = 19
+  private static let pauseMax: UInt64 = 500_000_000
 
   /// A ring that keeps up to `bytesMax` bytes for subscribers that are behind.
   package init(
