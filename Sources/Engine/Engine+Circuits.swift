@@ -134,6 +134,7 @@ extension Engine {
     leg.far = .none
     switch far {
     case .leg(let other):
+      if reason == .lost, leg.isOpenedHere, !leg.isOpen { return reconnect(other, after: leg.link) }
       circuits.relayedCount -= 1
       other.far = .none
       if reason == .lost { other.queue.removeAll() }
@@ -185,6 +186,8 @@ extension Engine {
     guard circuits(of: link).legs.count < Self.legsMax else {
       return send(CircuitEnd(circuit: open.circuit, reason: .busy), on: link)
     }
+    // It is about to close.
+    if link.isRetired { return send(CircuitEnd(circuit: open.circuit, reason: .lost), on: link) }
     guard open.to == hostID else { return relay(open, from: link) }
     let id = CircuitID(rawValue: number())
     let leg = CircuitLeg(on: link, number: open.circuit, from: hostID, isOpenedHere: false, far: .medium(id))

@@ -186,6 +186,7 @@ extension Engine {
       if bond.link == nil { lostWay(host.id) }
       if bond.link == nil, bond.hasBeenOpen { suspend(bond) }
     }
+    if let used = openLink(to: host) { connectCircuits(over: used) }
     // Reconnection goes on if a peer waits here for a peer whose host waits for nobody.
     if reason != .conflict, reason != .idle || !host.asked.isEmpty { ensureLink(host) }
     forgetAwayIfCut(from: host)
@@ -309,8 +310,9 @@ extension Engine {
     switch type {
     case .hello, .bye: true
     case .ping, .pong, .attach: !link.isRetired
-    // Circuits go on over their link until it ends.
+    // Circuits go on over their link until it ends, and the other side opens them until it knows that this side uses another.
     case .circuitAccept, .circuitEnd, .circuitData, .circuitGrant: true
+    case .circuitOpen: !link.hasGreeted || link.host.bond?.hasBeenOpen == true
     case .invite, .connect, .cancel: !link.hasGreeted || link.host.bond?.link === link
     // The other side uses a link until it knows that this side uses another.
     case .datagram, .typedDatagram:

@@ -54,6 +54,12 @@ extension Engine {
     for host in [asker, link.host] { dialBeside(host) }
   }
 
+  /// A link is gone over which the far end of a circuit was asked, and had not answered: it is asked over the next one.
+  func reconnect(_ leg: CircuitLeg, after link: Link) {
+    leg.far = .awaited(link.host.id)
+    if let next = openLink(to: link.host), next !== link { connect(leg, over: next) }
+  }
+
   private func awaited(by host: HostID) -> [CircuitLeg] {
     circuits.pending.filter { if case .awaited(host) = $0.far { true } else { false } }
   }

@@ -56,7 +56,16 @@ extension World {
       && hosts.indices.contains { relay in
         relay != a && relay != b && plan.hosts[relay].media.count > 1 && plan.hosts[relay].malice == nil
           && model.isHonestRelay(relay) && isSteady(relay) && hasLastingWay(a, relay)
-          && hasLastingWay(relay, b)
+          && hasLastingWay(relay, b) && !mayBeSilent(a, relay) && !mayBeSilent(relay, b)
       }
+  }
+
+  /// Whether the link of two hosts may go by a medium that was lost, and neither can know yet: until its silence is over, and
+  /// another link is in use, a relay among them leads nowhere, though a second medium joins the two.
+  private func mayBeSilent(_ a: Int, _ b: Int) -> Bool {
+    model.losses.contains { loss in
+      let silence = plan.media[loss.medium].profile.silenceMax + .seconds(1)
+      return loss.hosts == [a, b] && now - loss.at <= Int64(silence / .nanoseconds(1))
+    }
   }
 }

@@ -246,6 +246,60 @@ import Wire
     #expect(a.last(CircuitEnd.self) == nil)
   }
 
+  @Test("P-SES-8 P-SES-9 A circuit that is opened while its link is exchanged is taken over whichever link it comes")
+  func openedMeanwhile() throws {
+    let relay = try relay { $0.circuitsPerHostMax = 100 }
+    let far = try network.host("far", relay.engine.settings)
+    let (lan, folder) = (MediumID(rawValue: 0), MediumID(rawValue: 1))
+    network.latencies = [lan: .milliseconds(30), folder: .milliseconds(2)]
+    network.down = [folder]
+    relay.engine.sightedRoster(
+      network.sighting(of: "far"), of: far.engine.hostID, type: .hosts, addresses: far.engine.settings.addresses,
+      at: network.now)
+    let a = end("a", at: relay)
+    a.say(CircuitOpen(circuit: 1, to: far.engine.hostID))
+    network.run(.milliseconds(500))
+    #expect(relay.engine.medium(of: far.engine.hostID) == lan)
+    network.down = []
+    for number in 1...150 as ClosedRange<UInt32> {
+      a.say(CircuitOpen(circuit: 1 + 2 * number, to: far.engine.hostID))
+      network.run(.milliseconds(25))
+      if number > 20 { a.say(CircuitEnd(circuit: 2 * number - 39, reason: .none)) }
+    }
+    network.run(.milliseconds(100))
+    #expect(relay.engine.medium(of: far.engine.hostID) == folder)
+    #expect(refusal(a) == nil)
+    #expect(a.frames.count { $0.type == .circuitAccept } == 151)
+  }
+
+  @Test("P-SES-8 A circuit whose far end was asked over a link that is lost is opened over the next one, in its time")
+  func reopened() throws {
+    let relay = try relay()
+    let (a, first) = (end("a", at: relay), end("b", at: relay))
+    // One that ends as soon as it has begun counts as a dial that failed.
+    for _ in 0..<3 {
+      network.run(.seconds(1))
+      for rogue in [a, first] { rogue.say(Pong(token: 0)) }
+    }
+    a.say(CircuitOpen(circuit: 1, to: first.host))
+    #expect(first.last(CircuitOpen.self)?.circuit == 2)
+    first.closed(.lost)
+    network.run(.milliseconds(500))
+    #expect(refusal(a) == nil)
+    let next = end("b", at: relay)
+    #expect(next.last(CircuitOpen.self)?.circuit == 2)
+    next.say(CircuitAccept(circuit: 2))
+    #expect(a.last(CircuitAccept.self)?.circuit == 1)
+    #expect(relay.engine.circuitLoad.relayed == 1)
+    // None that is open is moved: bytes of it may be lost.
+    next.closed(.lost)
+    network.run()
+    #expect(refusal(a) == .lost)
+    #expect(relay.engine.circuitLoad.relayed == 0)
+    a.say(CircuitOpen(circuit: 3, to: first.host))
+    #expect(a.last(CircuitEnd.self) == CircuitEnd(circuit: 3, reason: .unreachable))
+  }
+
   @Test(
     "P-SES-8 Frames of circuits that break a rule close the link that they came over, and no other", arguments: 0..<6)
   func hostile(kind: Int) throws {

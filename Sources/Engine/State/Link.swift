@@ -94,8 +94,12 @@ final class Link {
   }
 
   var role: Hello.Role? { isStandby ? .standby : nil }
-  var heartbeatInterval: Duration { isStandby ? profile.heartbeatInterval * 2 : profile.heartbeatInterval }
-  var silenceMax: Duration { isStandby ? profile.silenceMax * 3 : profile.silenceMax }
+  var heartbeatInterval: Duration { isQuiet ? profile.heartbeatInterval * 2 : profile.heartbeatInterval }
+  var silenceMax: Duration { isQuiet ? profile.silenceMax * 3 : profile.silenceMax }
+
+  /// Whether it may be silent for longer: one on standby that carries no circuits. The interval is shorter than a silence
+  /// in any case, as one side knows that later than the other.
+  private var isQuiet: Bool { isStandby && circuits?.legs.isEmpty ?? true }
 
   /// Forgets what was asked and reported over it: each use of it begins anew.
   func beginUse() {
