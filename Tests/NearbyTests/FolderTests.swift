@@ -16,6 +16,11 @@ struct FolderTests {
     return try await Nearby.Host.start(options)
   }
 
+  /// Whether each link has a round trip of less than a second.
+  static func isMeasured(_ links: [HostLink]) -> Bool {
+    !links.isEmpty && links.allSatisfy { $0.roundTrip.map { $0 > .zero && $0 < .seconds(1) } == true }
+  }
+
   private static func names(in folder: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
   }
@@ -66,6 +71,8 @@ struct FolderTests {
     let (adas, bobs) = (try await Self.start(in: folder), try await Self.start(in: folder))
     #expect(await adas.addresses.isEmpty)
     _ = try await Self.talk(adas, bobs)
+    // No system measures such links: pings do, with the first heartbeat.
+    for host in [adas, bobs] { try await Self.eventually { await Self.isMeasured(host.links) } }
     let names = try Self.names(in: folder)
     #expect(names.count == 4, "a socket and a record of each: \(names)")
     for name in names {

@@ -56,6 +56,9 @@ struct RelayTests {
     #expect(await Self.media(of: bobs, to: adas) == ["relay"])
     #expect(await adas.links.contains { $0.host == bobs.id && $0.relay == relay.id })
     #expect(await bobs.links.contains { $0.host == adas.id && $0.relay == relay.id })
+    for host in [adas, bobs] {
+      try await FolderTests.eventually(within: 15) { await FolderTests.isMeasured(host.links) }
+    }
 
     let writer = try await hers.openStream("much", to: try #require(hers.members.first))
     let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
