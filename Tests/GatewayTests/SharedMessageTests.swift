@@ -73,6 +73,19 @@ struct SharedMessageTests {
     #expect(try database.floor(of: 2) == 3 && database.lastNumber(ofLog: 1) == 4)
   }
 
+  @Test("a session with the number of one that has ended has nothing of what that one had")
+  func reusedNumber() throws {
+    let database = try Database("\(folder.path)/table.db", schema: .gateway)
+    try Self.keepSessions(database, joined: 5)
+    for ordinal in [3, 7] as [UInt64] {
+      try database.add(Self.message(ordinal, [(1, ordinal), (2, 8 - ordinal)]), toLog: 1)
+    }
+    try database.remove([3], own: [], fromLog: 1)
+    #expect(try database.floor(of: 1) == 3 && database.floor(of: 2) == 0)
+    try database.remove([7], own: [], fromLog: 1)
+    #expect(try database.floor(of: 1) == 7 && database.floor(of: 2) == 1)
+  }
+
   @Test("who missed thousands of changes gets them in pieces, by the numbers of its own channel")
   func changes() async throws {
     let writer = try Writer("\(folder.path)/gateway.db", schema: .gateway)

@@ -309,8 +309,15 @@ extension Database {
 
   /// Removes messages of a log that no session has any more, and of others what their senders had.
   func remove(_ ordinals: [UInt64], own owns: [UInt64], fromLog log: Int) throws {
+    // A session may have the number of one that has ended, and joined after these messages.
+    var joined: [Int: UInt64] = [:]
+    try each("SELECT number, joined FROM session WHERE log = ?", log) { joined[$0.integer(0)] = UInt64($0.integer(1)) }
     var floors: [Int: UInt64] = [:]
     var last: UInt64 = 0
+    func raise(_ session: Int, _ offset: UInt64, at ordinal: UInt64) {
+      guard let joined = joined[session], joined < ordinal else { return }
+      floors[session] = max(floors[session] ?? 0, offset)
+    }
     func see(_ ordinal: UInt64, _ isWhole: Bool) throws {
       try each(
         """
@@ -319,13 +326,13 @@ extension Database {
         """, log, Int(ordinal)
       ) { row in
         if !row.isNull(2) {
-          floors[row.integer(2), default: 0] = max(floors[row.integer(2)] ?? 0, UInt64(row.integer(4)))
+          raise(row.integer(2), UInt64(row.integer(4)), at: ordinal)
           last = max(last, UInt64(row.integer(3)))
         }
         guard isWhole, let sessions = StoredAudience.sessions(of: row.bytes(0)) else { return }
         last = max(last, ordinal)
         _ = StoredAudience.eachOffset(of: row.bytes(1), sessions.count) { index, offset in
-          floors[sessions[index], default: 0] = max(floors[sessions[index]] ?? 0, offset)
+          raise(sessions[index], offset, at: ordinal)
         }
       }
     }
@@ -344,8 +351,7 @@ extension Database {
         """, log, Int(ordinal))
     }
     for (session, floor) in floors {
-      try run(
-        "UPDATE session SET floor = max(floor, ?) WHERE number = ? AND log = ?", Int(clamping: floor), session, log)
+      try raiseFloor(of: session, to: Int(clamping: floor))
     }
     try raiseLast(of: log, to: last)
   }
