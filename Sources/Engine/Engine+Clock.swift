@@ -24,10 +24,11 @@ extension Engine {
     return reading
   }
 
-  /// The clock as it is, without keeping it synchronized.
+  /// Reads the clock without keeping it synchronized; later readings are not below this one, either.
   package func peekClock(of id: EndpointID, at now: Instant) -> ClockReading? {
-    guard var clock = endpoints[id]?.group.clock else { return nil }
-    return clock.read(at: max(self.now, now))
+    guard let group = endpoints[id]?.group, var clock = group.clock else { return nil }
+    defer { group.clock = clock }
+    return clock.look(at: max(self.now, now))
   }
 
   /// Reviews at once whose clock is followed, after pairs of the group were connected or ended.

@@ -12,6 +12,13 @@ import Testing
     }
   }
 
+  @Test(
+    "A clock whose other side was measured over a long round trip is not read below what it was",
+    arguments: [(Scenario.twoRelays, 5_645), (.slow, 700_024)] as [(Scenario, UInt64)])
+  func clocks(scenario: Scenario, seed: UInt64) {
+    #expect(Simulation.run(scenario, seed: seed).violation == nil)
+  }
+
   @Test("The story of the demonstration ends well")
   func story() {
     #expect(Demonstration.story().last == "Every rule of the model holds.")

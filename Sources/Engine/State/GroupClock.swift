@@ -74,6 +74,11 @@ struct GroupClock {
 
   mutating func read(at now: Instant) -> ClockReading {
     used = now
+    return look(at: now)
+  }
+
+  /// Reads it without being a reader.
+  mutating func look(at now: Instant) -> ClockReading {
     floor = time(at: now)
     return ClockReading(
       time: floor, bound: bound(at: now), source: source, isSynchronized: partner == nil || hasReply, steps: steps)
