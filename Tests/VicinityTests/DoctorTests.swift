@@ -322,7 +322,7 @@ import struct Reactor.SocketAddress
     #expect(lines.last?.contains(#""event":"diagnosis""#) == true)
     // A gateway says what it stores; a folder is named by an option, radios are not on every machine, and links are there
     // with other hosts alone.
-    for check in Finding.Check.allCases where ![.storage, .folder, .radio, .link].contains(check) {
+    for check in Finding.Check.allCases where ![.storage, .folder, .radio, .bluetooth, .link].contains(check) {
       #expect(told.out.contains(#""check":"\#(check.rawValue)""#), "\(check)")
     }
     for line in lines where line.contains(#""state":"bad""#) || line.contains(#""state":"doubtful""#) {
