@@ -38,10 +38,11 @@ struct Reference {
     let attempt: Markup = canTry ? " · <a href=\"\(base.text)/\(Site.tryPath)\">Try requests</a>" : ""
     var body: Markup = """
       <header><h1>\(title)</h1><p class="quiet">Version \(document["info"]?["version"]?.text ?? "") ·
-      <a href="\(base.text)/openapi.json">openapi.json</a> · <a href="\(base.text)/docs/js">JavaScript</a> · <a href="\(base.text)/problems">Problems</a>\(attempt)</p>\(prose(document["info"]))</header>
-      <nav><ul><li><a href="#examples">Examples</a></li>
+      <a href="\(base.text)/openapi.json">openapi.json</a> · <a href="\(base.text)/docs/js">JavaScript</a> · <a href="\(base.text)/problems">Problems</a>\(attempt)</p></header>
+      <nav><ul><li><a href="#examples">Examples</a></li><li><a href="#about">About</a></li>
       \(Markup(names.map { "<li><a href=\"#\($0)\">\($0)</a></li>" }))<li><a href="#schemas">Objects</a></li></ul></nav>
       <section id="examples"><h2>Examples</h2>\(Markup(samples.map(show(sample:))))</section>
+      <section id="about"><h2>About</h2>\(prose(document["info"]))</section>
       """
     for tag in tags {
       let name = tag["name"]?.text ?? ""
