@@ -190,6 +190,11 @@ class Registrar:
                     "adhoc": self.chance.choice((None, self.label("nearby")))}
             wish = {name: wish[name] for name in self.chance.sample(sorted(wish), self.chance.randrange(1, 4))}
         self.change(holder.client, f"/v1/{kind}", thing, wish, **wish)
+        for coming in holder.all("invitations"):
+            # A peer that blocks the inviter declines what it has not answered.
+            for state in coming.may if coming.peer == thing.peer else []:
+                if state and state.get("from") in wish.get("blocked", []) and state["state"] == OPEN:
+                    state["state"] = OPEN | {"declined"}
 
     def invite(self, holder):
         """An invitation from one peer to another, which is answered or cancelled."""
