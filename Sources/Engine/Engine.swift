@@ -85,6 +85,8 @@ public final class Engine {
   deinit {
     for group in groups.values { group.empty() }
     for host in hosts.values { host.empty() }
+    // It has cohorts, of groups that were merged as well.
+    dirty.clear()
   }
 
   // MARK: Draining
