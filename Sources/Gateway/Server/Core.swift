@@ -48,7 +48,8 @@ final class Core {
   /// Nil when nothing retains it any more: this object is then released soon, too.
   weak let gateway: Gateway?
 
-  private var lastUpload: UInt64 = 0
+  /// The latest number of an upload, an export, a socket of a stream or a read from history.
+  private var lastNumber: UInt64 = 0
   let idempotency = Idempotency()
   /// The memory of large responses.
   let responseBudget: ResponseBudget
@@ -165,8 +166,8 @@ final class Core {
   func start(_ body: @escaping @Sendable (Core) async -> Void) { gateway?.start(body) }
 
   func number() -> UInt64 {
-    lastUpload += 1
-    return lastUpload
+    lastNumber += 1
+    return lastNumber
   }
 
   /// The queues of a client, and its requests that wait for changes.
