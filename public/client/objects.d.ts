@@ -48,6 +48,8 @@ export interface Member {
   suspended: boolean
   verified: boolean
   carriedBy: string
+  /** Such as `lan`; undefined for a peer of the same gateway. */
+  medium?: string
   encryption?: 'optional' | 'required' | 'none'
   inviter?: string
   reason?: string
