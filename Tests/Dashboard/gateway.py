@@ -100,8 +100,16 @@ class Gateway:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, alarm)
 
-    def stop(self):
-        self.process.terminate()
+    @property
+    def number(self):
+        """The number of its process: who enters a host's namespaces is the parent of that."""
+        if not self.inside:
+            return self.process.pid
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as children:
+            return int(children.read())
+
+    def stop(self, by=signal.SIGTERM):
+        os.kill(self.number, by)
         self.process.wait(START_SECONDS_MAX)
         self.process.stdout.close()
         self.log.close()
@@ -112,7 +120,7 @@ class Gateway:
 
     def freeze(self, frozen):
         """A frozen gateway is like a network that swallows everything."""
-        self.process.send_signal(signal.SIGSTOP if frozen else signal.SIGCONT)
+        os.kill(self.number, signal.SIGSTOP if frozen else signal.SIGCONT)
 
     # Requests of a program
 

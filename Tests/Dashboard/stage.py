@@ -118,7 +118,7 @@ class Stage(unittest.TestCase):
         """`script` runs first in each page that is opened in it."""
         context = self.browser.new_context(
             viewport=size or DESKTOP, color_scheme="dark" if dark else "light", accept_downloads=True,
-            reduced_motion="reduce", locale=language)
+            reduced_motion="reduce", locale=language, ignore_https_errors=gateway.url.startswith("https"))
         self.contexts.append(context)
         for early in [RIGHT_TO_LEFT] * right_to_left + [script] * (script is not None):
             context.add_init_script(early)

@@ -4,44 +4,6 @@ from stage import PHONE, Stage, expect
 
 
 class Faults(Stage):
-    def test_lost_socket_is_opened_again_and_nothing_is_missed_or_twice(self):
-        ada = self.enter(self.gateways[0], "Ada")
-        ben = self.enter(self.gateways[1], "Ben")
-        self.meet(ada, "Ada", ben, "Ben")
-        self.say(ada, "one")
-        expect(self.message(ben, "one")).to_be_visible()
-        ben.context.set_offline(True)
-        self.gateways[1].freeze(True)
-        self.gateways[1].freeze(False)
-        for text in ("two", "three"):
-            self.say(ada, text)
-            expect(self.message(ada, text)).to_be_visible()
-        ben.context.set_offline(False)
-        expect(self.message(ben, "three")).to_be_visible()
-        expect(ben.locator(".message .text")).to_have_text(["one", "two", "three"])
-
-    def test_gateway_is_started_anew_and_the_talk_goes_on_by_itself(self):
-        gateway = self.gateways[0]
-        ada = self.enter(gateway, "Ada")
-        ben = self.enter(self.gateways[1], "Ben", size=PHONE)
-        self.meet(ada, "Ada", ben, "Ben")
-        self.say(ada, "before")
-        expect(self.message(ben, "before")).to_be_visible()
-        gateway.stop()
-        expect(ada.locator(".state")).to_have_text("Reconnecting…")
-        expect(ada.get_by_text("Trying again")).to_be_visible()
-        self.picture(ada, "away")
-        gateway.start()
-        expect(ada.locator(".state")).to_have_text("Online", timeout=30_000)
-        expect(ada.get_by_text("Trying again")).to_be_hidden()
-        expect(ada.locator(".you strong")).to_have_text("Ada")
-        # The session and its messages are the same as before.
-        expect(ada.locator(".message .text")).to_have_text(["before"])
-        self.say(ben, "after")
-        expect(ada.locator(".message .text")).to_have_text(["before", "after"])
-        self.say(ada, "and back")
-        expect(ben.locator(".message .text")).to_have_text(["before", "after", "and back"])
-
     def test_message_that_the_gateway_does_not_take_can_be_sent_again(self):
         ada = self.enter(self.gateways[0], "Ada")
         ben = self.enter(self.gateways[1], "Ben")

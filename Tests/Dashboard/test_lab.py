@@ -2,29 +2,21 @@
 
 import json
 import os
-import queue
 import random
 import re
-import shlex
 import struct
 import subprocess
-import tempfile
-import threading
 import time
 import zlib
 from datetime import datetime
 
-from gateway import PATIENCE_SECONDS, PROGRAM, Gateway, until
-from guests import GUEST, Guests, add_plain
-from lab import Lab
-from stage import CHROMIUM, PHONE, expect
-from test_examples import INKED, MICROPHONE
+import test_examples
+from gateway import until
+from guests import GUEST, add_plain
+from lab_stage import LabStage
+from stage import PHONE, expect
+from test_examples import INKED
 
-# A person deletes what is theirs, and so each test begins among strangers.
-LEAVE = """async () => {
-  const { csrf } = JSON.parse(localStorage.vicinity ?? '{}')
-  if (csrf) await fetch('/v1/clients/self', { method: 'DELETE', headers: { 'X-Vicinity-CSRF': csrf } })
-}"""
 # The values of the bars of files that are on their way.
 WATCH = """() => {
   window.seen = new Set()
@@ -50,65 +42,7 @@ def picture(side):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b"")
 
 
-class ThreeHosts(Guests):
-    @classmethod
-    def setUpClass(cls):
-        cls.begin()
-        cls.lab = Lab(3)
-        cls.gateways = [Gateway(name, 7777, inside=host) for name, host in zip(["Stage", "Foyer"], cls.lab.hosts)]
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.browsers = [cls.browser_on(host, number) for number, host in enumerate(cls.lab.hosts[:2])]
-
-    @classmethod
-    def launch(cls, program):
-        return cls.playwright.chromium.launch(executable_path=program, args=["--no-sandbox", *MICROPHONE])
-
-    @classmethod
-    def browser_on(cls, host, number):
-        """The browser's program is a file, so the way into the host is one too."""
-        path = os.path.join(cls.folder.name, f"chromium-{number}")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\nexec {shlex.join(host)} {CHROMIUM} "$@"\n')
-        os.chmod(path, 0o755)
-        return cls.launch(path)
-
-    @classmethod
-    def tearDownClass(cls):
-        for browser in cls.browsers:
-            browser.close()
-        cls.playwright.stop()
-        for gateway in cls.gateways:
-            gateway.close()
-        cls.lab.close()
-        cls.folder.cleanup()
-
-    def tearDown(self):
-        for page in [page for context in self.contexts for page in context.pages]:
-            page.evaluate(LEAVE)
-            page.goto("about:blank")
-        super().tearDown()
-
-    def sign_out(self):
-        """Everybody has left."""
-
-    def person(self, number, name, **looks):
-        self.browser = self.browsers[number]
-        gateway = self.gateways[number]
-        page = self.page(gateway, **looks)
-        pair = [*gateway.inside, "env", f"XDG_DATA_HOME={gateway.data}", PROGRAM, "pair", "--json"]
-        self.come_in(page, json.loads(subprocess.check_output(pair, text=True))["code"], name)
-        return page
-
-    def program(self, *arguments, name="Cleo"):
-        program = Program(self.lab.hosts[2], [*arguments, "--name", name, "--keys", "ephemeral"])
-        self.addCleanup(program.close)
-        return program
-
-    def fault(self, command):
-        """A fault of a cable, until the test ends."""
-        self.lab.say(command)
-        self.addCleanup(self.lab.say, f"mend {command.split()[1]}")
-
+class ThreeHosts(LabStage):
     def shows_picture(self, page, name):
         shown = self.card(page, name).locator("img")
         expect(shown).to_be_visible()
@@ -144,7 +78,7 @@ class ThreeHosts(Guests):
         self.picture(ben, "three-hosts-phone-dark")
 
         # A picture of Cleo's to both, and one of Ada's to both, on a slow cable; words do not wait for it.
-        self.fault(f"rate h3 {SLOW_BYTES_PER_SECOND}")
+        self.enterContext(self.fault(f"rate h3 {SLOW_BYTES_PER_SECOND}"))
         content = picture(SIDE)
         cleo.say(f"send {self.file('dot.png', content)}")
         for page in (ada, ben):
@@ -182,6 +116,8 @@ class ThreeHosts(Guests):
         sheet = ada.get_by_role("dialog", name="Invite several people")
         rows, done = sheet.get_by_role("listitem"), sheet.get_by_role("button", name="Done")
         expect(rows).to_have_count(2)
+        expect(sheet.locator(".pulse")).to_be_visible()
+        expect(done).to_be_disabled()
         sheet.get_by_label("Filter").fill("cle")
         expect(rows).to_have_count(1)
         sheet.get_by_label("Filter").fill("")
@@ -198,6 +134,9 @@ class ThreeHosts(Guests):
         ask("Ben")
         self.answer(ben, "Accept")
         expect(rows.filter(has_text="Ben")).to_contain_text("Connected")
+        sheet.get_by_label("At most").fill("2")
+        expect(rows.filter(has_text="Cleo").get_by_role("button", name="Invite")).to_be_disabled()
+        sheet.get_by_label("At most").fill("8")
         ask("Cleo")
         cleo.hear("invitation", name="Ada")
         cleo.say("accept")
@@ -214,6 +153,20 @@ class ThreeHosts(Guests):
         dora.hear("invitationEnded", reason="declined")
         expect(ben.locator(".ring")).to_have_count(0)
         expect(ben.locator(".roomhead")).to_contain_text("2 people connected")
+
+        # Cancel takes back what waits, and the search ends with the sheet that began it.
+        emil = self.program("advertise", "adhoc", name="Emil")
+        self.turn(ada, "Nearby")
+        expect(self.neighbour(ada, "Emil")).to_be_visible()
+        ada.get_by_role("button", name="Stop searching").click()
+        ada.get_by_role("button", name="Invite several people").click()
+        ask("Emil")
+        emil.hear("invitation", name="Ada")
+        sheet.get_by_role("button", name="Cancel", exact=True).click()
+        emil.hear("invitationEnded", reason="cancelled")
+        expect(ada.get_by_role("button", name="Search again")).to_be_visible()
+        self.turn(ada, "Sessions")
+        expect(ada.locator(".roomhead")).to_contain_text("2 people connected")
 
     def test_p_app_2_phone_of_a_guest_and_the_command_line_put_photos_on_a_wall(self):
         host = self.person(0, "Olga")
@@ -298,11 +251,9 @@ class ThreeHosts(Guests):
             return lines.filter(has=ada.locator("strong", has_text=re.compile(f"^{event}$"))).filter(has_text="Cleo")
 
         expect(told("connected")).to_have_count(1)
-        self.lab.say("cut h3")
-        self.addCleanup(self.lab.say, "mend h3")
-        expect(told("suspended")).to_have_count(1)
-        expect(told("notConnected")).to_have_count(1)
-        self.lab.say("mend h3")
+        with self.fault("cut h3"):
+            expect(told("suspended")).to_have_count(1)
+            expect(told("notConnected")).to_have_count(1)
         expect(told("connected")).to_have_count(2)
         self.picture(ada, "three-hosts-console")
         self.say(ada, "There you are")
@@ -345,6 +296,29 @@ class ThreeHosts(Guests):
         self.assertIn("x", json.loads(cleo.hear("message", mode="unreliable")["text"]))
         cleo.close()
 
+        cleo = self.open_example("board", ada, ben)
+        test_examples.Examples.draw(ada, (0.1, 0.8), (0.3, 0.2), (0.5, 0.8))
+        self.assertIn('"ink":0', cleo.hear("streamBytes", stream="drawing", text=re.compile("points"))["text"])
+        own = ada.locator("#paper").evaluate(INKED)
+        test_examples.Examples.until_inked(ben, lambda count: count == own)
+        cleo.say("stream drawing")
+        cleo.say(json.dumps({"ink": 3, "points": [800, 700, 1500, 700]}))
+        cleo.say("end")
+        for page in (ada, ben):
+            test_examples.Examples.until_inked(page, lambda count: count > own)
+        self.assertEqual(*[page.locator("#paper").evaluate(INKED) for page in (ada, ben)])
+        self.picture(ben, "three-hosts-board-phone-dark")
+        cleo.close()
+
+        cleo = self.open_example("translate", ada, ben)
+        ben.get_by_label("Language").select_option("de")
+        ada.get_by_role("button", name="Thank you very much!").click()
+        self.assertEqual({"phrase": "thanks", "count": 3, "language": "en"}, json.loads(cleo.hear("message")["text"]))
+        cleo.say("say " + json.dumps({"phrase": "people", "count": 5, "language": "de"}))
+        expect(ada.locator("#said p")).to_have_text(["CleoDeutschThere are 5 of us.", "YouEnglishThank you very much!"])
+        expect(ben.locator("#said p")).to_have_text(["CleoDeutschWir sind zu 5.", "AdaEnglishVielen Dank!"])
+        cleo.close()
+
         self.open_example("audio", ada, ben)
         ada.get_by_role("button", name="Talk").click()
         ben.wait_for_function("() => [...document.querySelectorAll('.voices meter')].some((e) => e.value > 0.001)", polling=20)
@@ -353,61 +327,3 @@ class ThreeHosts(Guests):
 
 def milliseconds(text):
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000
-
-
-class Program:
-    """The command line on a host, which prints a JSON object a line."""
-
-    def __init__(self, host, arguments):
-        self.process = subprocess.Popen(
-            host + [PROGRAM] + arguments + ["--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.told = []
-        self.lines = queue.Queue()
-        self.reader = threading.Thread(target=self.read)
-        self.reader.start()
-
-    def read(self):
-        for line in self.process.stdout:
-            self.lines.put(json.loads(line))
-        self.lines.put(None)
-
-    def say(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-
-    def hear(self, event, **wanted):
-        """The next event that is like this; a pattern fits what it is found in."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            try:
-                said = self.lines.get(timeout=max(0, deadline - time.monotonic()))
-            except queue.Empty:
-                said = None
-            if said is None:
-                raise AssertionError(f"the program told of no {event} with {wanted}, but {self.told}")
-            self.told.append(said)
-            if said["event"] == event and all(fits(said.get(name), value) for name, value in wanted.items()):
-                return said
-
-    def all(self, event):
-        """All that came of it by now."""
-        while not self.lines.empty():
-            said = self.lines.get()
-            if said is None:
-                self.lines.put(None)
-                break
-            self.told.append(said)
-        return [said for said in self.told if said["event"] == event]
-
-    def close(self):
-        if self.process.stdout.closed:
-            return
-        self.process.stdin.close()
-        self.process.terminate()
-        self.process.wait(10)
-        self.reader.join(10)
-        self.process.stdout.close()
-
-
-def fits(said, wanted):
-    return wanted.search(said or "") is not None if isinstance(wanted, re.Pattern) else said == wanted
