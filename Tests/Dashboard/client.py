@@ -59,11 +59,8 @@ class Program:
 
 
 class ClientStage(Stage):
-    @classmethod
-    def launch(cls, program):
-        # A page that a test serves comes from no address, and the browser asks before such a page connects to this machine.
-        arguments = ["--no-sandbox", "--disable-features=LocalNetworkAccessChecks"]
-        return cls.playwright.chromium.launch(executable_path=program, args=arguments)
+    # A page that a test serves comes from no address, and the browser asks before such a page connects to this machine.
+    browser_options = ["--disable-features=LocalNetworkAccessChecks"]
 
     def setUp(self):
         super().setUp()

@@ -118,10 +118,6 @@ class Gateway:
         self.stop()
         shutil.rmtree(self.folder)
 
-    def freeze(self, frozen):
-        """A frozen gateway is like a network that swallows everything."""
-        os.kill(self.number, signal.SIGSTOP if frozen else signal.SIGCONT)
-
     # Requests of a program
 
     def ask(self, method, path, body=None, kind="application/json"):

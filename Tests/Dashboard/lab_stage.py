@@ -12,10 +12,9 @@ import threading
 import time
 
 from gateway import PATIENCE_SECONDS, PROGRAM, Gateway
-from guests import Guests
+from guests import GUEST, Guests
 from lab import Lab
-from stage import CHROMIUM
-from test_examples import MICROPHONE
+from stage import CHROMIUM, MICROPHONE
 
 # A person deletes what is theirs, and so each test begins among strangers.
 LEAVE = """async () => {
@@ -30,21 +29,19 @@ class LabStage(Guests):
     host_count = 3
     # The hosts of the browsers of those two gateways.
     seats = (0, 1)
+    browser_options = MICROPHONE
 
     @classmethod
     def setUpClass(cls):
         cls.begin()
         cls.lab = Lab(cls.host_count)
         cls.gateways = [Gateway(name, 7777, inside=host) for name, host in zip(["Stage", "Foyer"], cls.lab.hosts)]
-        for number, (gateway, seat) in enumerate(zip(cls.gateways, cls.seats), 1):
-            if seat + 1 != number:
-                gateway.url = f"https://10.77.0.{number}:{gateway.port}"
+        for number, (gateway, seat) in enumerate(zip(cls.gateways, cls.seats)):
+            # A browser on another host reaches the gateway by its address.
+            if seat != number:
+                gateway.url = f"https://10.77.0.{number + 1}:{gateway.port}"
         cls.folder = tempfile.TemporaryDirectory()
         cls.browsers = [cls.browser_on(cls.lab.hosts[seat], number) for number, seat in enumerate(cls.seats)]
-
-    @classmethod
-    def launch(cls, program):
-        return cls.playwright.chromium.launch(executable_path=program, args=["--no-sandbox", *MICROPHONE])
 
     @classmethod
     def browser_on(cls, host, number):
@@ -81,6 +78,13 @@ class LabStage(Guests):
         pair = [*gateway.inside, "env", f"XDG_DATA_HOME={gateway.data}", PROGRAM, "pair", "--json"]
         self.come_in(page, json.loads(subprocess.check_output(pair, text=True))["code"], name)
         return page
+
+    def guest(self, link):
+        """A phone on the second host, which opens the link of a wall past the warning of its browser."""
+        self.browser = self.browsers[1]
+        phone = self.tab(GUEST, ignores_certificates=True)
+        phone.goto(link)
+        return phone
 
     def program(self, *arguments, name="Cleo"):
         program = Program(self.lab.hosts[2], [*arguments, "--name", name, "--keys", "ephemeral"])

@@ -17,6 +17,8 @@ CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 800}
 PATIENCE_MILLISECONDS = 15_000
+# Options for a microphone that beeps, which nobody is asked to allow.
+MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--autoplay-policy=no-user-gesture-required"]
 
 # The script for a language that is written from right to left.
 RIGHT_TO_LEFT = "addEventListener('DOMContentLoaded', () => { document.documentElement.dir = 'rtl' })"
@@ -56,6 +58,7 @@ class Stage(unittest.TestCase):
     """Two gateways for all tests of a class, and pages that are closed after each."""
 
     gateway_count = 2
+    browser_options = []
     gateway_names = ["Stage", "Foyer", "Office"]
 
     @classmethod
@@ -74,7 +77,7 @@ class Stage(unittest.TestCase):
 
     @classmethod
     def launch(cls, program):
-        return cls.playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        return cls.playwright.chromium.launch(executable_path=program, args=["--no-sandbox", *cls.browser_options])
 
     @classmethod
     def tearDownClass(cls):
@@ -114,11 +117,16 @@ class Stage(unittest.TestCase):
         """The card of a file in a session."""
         return page.locator(".scroller .fileline").filter(has_text=name)
 
-    def page(self, gateway, size=None, dark=False, *, language="en-US", right_to_left=False, script=None):
-        """`script` runs first in each page that is opened in it."""
+    def page(self, gateway, size=None, dark=False, **looks):
+        page = self.tab(size, dark, ignores_certificates=gateway.url.startswith("https"), **looks)
+        page.goto(gateway.url)
+        return page
+
+    def tab(self, size=None, dark=False, *, language="en-US", right_to_left=False, script=None, ignores_certificates=False):
+        """An empty page of a person of its own; `script` runs first in each page that is opened in it."""
         context = self.browser.new_context(
             viewport=size or DESKTOP, color_scheme="dark" if dark else "light", accept_downloads=True,
-            reduced_motion="reduce", locale=language, ignore_https_errors=gateway.url.startswith("https"))
+            reduced_motion="reduce", locale=language, ignore_https_errors=ignores_certificates)
         self.contexts.append(context)
         for early in [RIGHT_TO_LEFT] * right_to_left + [script] * (script is not None):
             context.add_init_script(early)
@@ -128,7 +136,6 @@ class Stage(unittest.TestCase):
         page.faults = []
         page.on("pageerror", lambda error: page.faults.append(str(error)))
         page.on("console", lambda line: self.heed(page, line))
-        page.goto(gateway.url)
         return page
 
     @staticmethod

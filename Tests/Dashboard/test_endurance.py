@@ -9,12 +9,12 @@ import re
 import signal
 
 from gateway import until
-from guests import GUEST, add_photo, add_plain
+from guests import add_photo, add_plain
 from lab_stage import LabStage
 from stage import PHONE, expect
 
 PATIENCE_MILLISECONDS = 60_000
-# A window in which all that is said here is drawn.
+# The list draws what is seen: a window of this height has room for all messages of a test.
 TALL = {"width": 1280, "height": 3000}
 # A photo that no compression makes small.
 NOISE = """(context, width, height) => {
@@ -56,7 +56,7 @@ class Endurance(LabStage):
                 self.say(self.ada if name == "Ada" else self.ben, text)
 
     def until_all_is_heard(self, *pages):
-        """Each has all that each of them has said, once and in order."""
+        """Both pages and the command line have each message once, and those of each sender in their order."""
         count = sum(map(len, self.said.values()))
         for page in pages or (self.ada, self.ben):
             page.set_viewport_size(TALL)
@@ -110,11 +110,19 @@ class Endurance(LabStage):
             self.talk("Cleo", "Ben", "Ada", "Cleo")
         self.talk("Ada", "Ben", "Cleo")
         self.until_all_is_heard()
-        self.restart(signal.SIGKILL, lambda: self.talk("Cleo", "Ben", "Ada", "Ada", "Cleo"))
+        self.restart(signal.SIGKILL, self.talk_without_a_gateway)
+        expect(self.ada.locator(".state")).to_have_text("Online", timeout=PATIENCE_MILLISECONDS)
+        expect(self.ada.get_by_text("Trying again")).to_be_hidden()
         self.talk("Ada", "Ben", "Cleo")
         self.until_all_is_heard()
         expect(self.ada.locator(".you strong")).to_have_text("Ada")
         self.picture(self.ada, "four-hosts-after-faults")
+
+    def talk_without_a_gateway(self):
+        expect(self.ada.locator(".state")).to_have_text("Reconnecting…")
+        expect(self.ada.get_by_text("Trying again")).to_be_visible()
+        self.picture(self.ada, "reconnecting")
+        self.talk("Cleo", "Ben", "Ada", "Ada", "Cleo")
 
     def test_upload_goes_on_where_it_was_after_the_gateway_was_started_anew(self):
         self.meet_all()
@@ -170,11 +178,7 @@ class Endurance(LabStage):
         link = host.get_by_role("link", name="Open link")
         before = link.get_attribute("href")
         photos, large = host.locator(".thumbs img"), host.locator(".large img")
-        context = self.browsers[1].new_context(viewport=GUEST, ignore_https_errors=True, reduced_motion="reduce")
-        self.contexts.append(context)
-        gina = context.new_page()
-        gina.faults = []
-        gina.goto(before)
+        gina = self.guest(before)
         self.join_as_guest(gina, "Gina")
         cleo = self.program("adhoc", re.search(r"&wall=(wall-[a-z0-9]+)\.", before)[1])
         cleo.hear("connected", name="Photo wall")
@@ -192,7 +196,7 @@ class Endurance(LabStage):
         cleo.hear("resourceEnded", resource="terminal.png", reason="none")
         on_wall = gina.locator(".rows li").filter(has_text="On the wall")
         expect(on_wall).to_have_count(2, timeout=PATIENCE_MILLISECONDS)
-        # What is added while the gateway is away waits for it.
+        # The phone keeps a photo that is added while the gateway is away.
         self.gateways[0].stop()
         add_plain(gina, "meadow", "olive", (600, 400))
         expect(gina.locator(".rows li").first).to_contain_text("Waiting for the wall")
@@ -205,4 +209,5 @@ class Endurance(LabStage):
             self.assertGreater(photo.evaluate("(e) => e.decode().then(() => e.naturalWidth)"), 0)
         # Pairing codes end with the gateway, and the wall has made another one.
         expect(link).not_to_have_attribute("href", before)
+        self.join_as_guest(self.guest(link.get_attribute("href")), "Gustav")
         self.picture(host, "four-hosts-wall")

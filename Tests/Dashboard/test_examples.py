@@ -4,20 +4,15 @@ import json
 import os
 
 from gateway import ROOT
-from stage import PHONE, Stage, catalogue, expect
+from paper import INKED, draw, until_inked
+from stage import MICROPHONE, PHONE, Stage, catalogue, expect
 from test_axe import AXE, OUTSIDE, RUN
 
-# A microphone that beeps, and nobody who is asked for it.
-MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--autoplay-policy=no-user-gesture-required"]
 MODERN_PHONE = {"width": 390, "height": 844}
-# How many points of a drawing are not bare.
-INKED = "(e) => e.getContext('2d').getImageData(0, 0, e.width, e.height).data.filter((value, at) => at % 4 === 3 && value > 0).length"
 
 
 class Examples(Stage):
-    @classmethod
-    def launch(cls, program):
-        return cls.playwright.chromium.launch(executable_path=program, args=["--no-sandbox", *MICROPHONE])
+    browser_options = MICROPHONE
 
     def open(self, name):
         """The same page in front of Ada, and of Ben with a phone in the dark."""
@@ -38,43 +33,25 @@ class Examples(Stage):
             self.assertEqual([], page.evaluate(RUN))
             self.assertEqual([], page.evaluate(OUTSIDE))
 
-    @staticmethod
-    def draw(page, *places):
-        box = page.locator("#paper").bounding_box()
-        (first, *rest) = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in places]
-        page.mouse.move(*first)
-        page.mouse.down()
-        for place in rest:
-            page.mouse.move(*place, steps=8)
-        page.mouse.up()
-
     def test_drawing_appears_on_the_other_board_also_for_who_comes_later(self):
         ada, ben = pages = self.open("board")
         ada.get_by_role("radio", name="Green").check()
-        self.draw(ada, (0.1, 0.8), (0.3, 0.2), (0.5, 0.8), (0.7, 0.2), (0.9, 0.8))
+        draw(ada, (0.1, 0.8), (0.3, 0.2), (0.5, 0.8), (0.7, 0.2), (0.9, 0.8))
         own = ada.locator("#paper").evaluate(INKED)
         self.assertGreater(own, 5000)
-        self.until_inked(ben, lambda count: count == own)
+        until_inked(ben, lambda count: count == own)
         ben.get_by_role("radio", name="Orange").check()
-        self.draw(ben, (0.2, 0.5), (0.8, 0.5))
-        self.until_inked(ada, lambda count: count > own)
+        draw(ben, (0.2, 0.5), (0.8, 0.5))
+        until_inked(ada, lambda count: count > own)
         both = ada.locator("#paper").evaluate(INKED)
         self.check("board", pages)
         ben.reload()
         # Ada's line is there again; the other one was Ben's, of a page that is gone.
-        self.until_inked(ben, lambda count: count == own)
+        until_inked(ben, lambda count: count == own)
         self.assertEqual(both, ada.locator("#paper").evaluate(INKED))
         ada.get_by_role("button", name="Clear for everyone").click()
         for page in pages:
-            self.until_inked(page, lambda count: count == 0)
-
-    @staticmethod
-    def until_inked(page, is_right):
-        for _ in range(200):
-            if is_right(page.locator("#paper").evaluate(INKED)):
-                return
-            page.wait_for_timeout(50)
-        raise AssertionError("the drawing is another one")
+            until_inked(page, lambda count: count == 0)
 
     def test_p_app_3_metronomes_of_two_pages_beat_together_within_their_error_bounds(self):
         ada, ben = pages = self.open("metronome")

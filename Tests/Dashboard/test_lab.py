@@ -10,12 +10,11 @@ import time
 import zlib
 from datetime import datetime
 
-import test_examples
 from gateway import until
-from guests import GUEST, add_plain
+from guests import add_plain
 from lab_stage import LabStage
+from paper import INKED, draw, until_inked
 from stage import PHONE, expect
-from test_examples import INKED
 
 # The values of the bars of files that are on their way.
 WATCH = """() => {
@@ -181,14 +180,9 @@ class ThreeHosts(LabStage):
         expect(large).to_have_attribute("alt", "Photo by Cleo")
         self.assertEqual(SIDE, large.evaluate("(e) => e.decode().then(() => e.naturalWidth)"))
 
-        # The phone is another computer: it opens what the code says, past the warning of its browser.
-        context = self.browsers[1].new_context(viewport=GUEST, ignore_https_errors=True, reduced_motion="reduce")
-        self.contexts.append(context)
-        phone = context.new_page()
-        phone.faults = []
-        phone.on("pageerror", lambda error: phone.faults.append(str(error)))
+        # The phone is another computer, and opens what the code says.
         start = time.monotonic()
-        phone.goto(link)
+        phone = self.guest(link)
         self.join_as_guest(phone, "Gina")
         add_plain(phone, "meadow", "olive", (3000, 2000))
         expect(large).to_have_attribute("alt", "Photo by Gina")
@@ -297,15 +291,15 @@ class ThreeHosts(LabStage):
         cleo.close()
 
         cleo = self.open_example("board", ada, ben)
-        test_examples.Examples.draw(ada, (0.1, 0.8), (0.3, 0.2), (0.5, 0.8))
+        draw(ada, (0.1, 0.8), (0.3, 0.2), (0.5, 0.8))
         self.assertIn('"ink":0', cleo.hear("streamBytes", stream="drawing", text=re.compile("points"))["text"])
         own = ada.locator("#paper").evaluate(INKED)
-        test_examples.Examples.until_inked(ben, lambda count: count == own)
+        until_inked(ben, lambda count: count == own)
         cleo.say("stream drawing")
         cleo.say(json.dumps({"ink": 3, "points": [800, 700, 1500, 700]}))
         cleo.say("end")
         for page in (ada, ben):
-            test_examples.Examples.until_inked(page, lambda count: count > own)
+            until_inked(page, lambda count: count > own)
         self.assertEqual(*[page.locator("#paper").evaluate(INKED) for page in (ada, ben)])
         self.picture(ben, "three-hosts-board-phone-dark")
         cleo.close()
