@@ -80,7 +80,7 @@ export function chat(home) {
     const all = room?.timeline ?? []
     show(empty, all.length === 0)
     say(words, advice(room))
-    show(toPeople, home.canAct && !home.isGuest && room?.connected.length === 0)
+    show(toPeople, home.canAct && !home.isGuest && room?.connectedCount === 0)
     const writers = room?.typing ?? []
     say(typing, writers.length ? t('typing', { names: names(writers), count: writers.length }) : '')
     // Older entries that are drawn on the way up are no news.
@@ -93,18 +93,21 @@ export function chat(home) {
     if (!home.hasName) return t('chat.noName')
     if (!room) return t(home.canAct ? 'chat.wait' : 'chat.viewerNone')
     if (!home.canAct) return t('chat.viewerEmpty')
-    return t(room.connected.length > 0 ? 'chat.hello' : home.isGuest ? 'chat.wait' : 'chat.invite')
+    return t(room.connectedCount > 0 ? 'chat.hello' : home.isGuest ? 'chat.wait' : 'chat.invite')
   }
 
   // Files
 
-  const mayGive = () => home.canAct && home.room?.connected.length > 0
+  const mayGive = () => home.canAct && home.room?.connectedCount > 0
 
   function sendFiles(files) {
     const { room } = home
-    const members = room.connected.filter((member) => !room.recipient || member.peer === room.recipient)
+    const { recipient } = room
     isAtEnd = true
-    home.attempt(() => home.transfers.send(room, files, members))
+    home.attempt(async () => {
+      const members = recipient ? [room.standing(recipient)] : await room.everyone()
+      await home.transfers.send(room, files, members)
+    })
   }
 
   function drag(event, isOver) {

@@ -45,7 +45,7 @@ export function makeComposer(home, { sent, sendFiles }) {
   function submit(event) {
     event.preventDefault()
     const said = text.value.trim()
-    if (!said || !home.room?.connected.length) return
+    if (!said || !home.room?.connectedCount) return
     text.value = ''
     typed()
     home.room.send(said)
@@ -59,7 +59,7 @@ export function makeComposer(home, { sent, sendFiles }) {
       show(element, home.canAct && Boolean(room))
       if (!room) return
       const people = room.connected
-      if (room.recipient && !people.some((member) => member.peer === room.recipient)) room.recipient = null
+      if (room.recipient && room.standing(room.recipient)?.state !== 'connected') room.recipient = null
       const wanted = people === offered ? choices : JSON.stringify(people.map((member) => [member.peer, member.displayName]))
       offered = people
       if (wanted !== choices) {
@@ -70,7 +70,7 @@ export function makeComposer(home, { sent, sendFiles }) {
       to.value = room.recipient ?? ''
       show(to, people.length > 1)
       if (text.value !== room.draft) text.value = room.draft
-      const isAlone = people.length === 0
+      const isAlone = room.connectedCount === 0
       text.disabled = attach.disabled = isAlone
       set(text, 'placeholder', t(isAlone ? 'session.empty' : 'message.label'))
       send.disabled = isAlone || text.value.trim() === ''

@@ -53,7 +53,7 @@ export async function gather(home, open, closed) {
 
   const room = () => home.rooms.find((one) => one.id === id)
   /** The number of members, this person included. */
-  const count = () => 1 + (room()?.connected.length ?? 0)
+  const count = () => 1 + (room()?.connectedCount ?? 0)
   const limits = () => {
     const [low, high] = [fewest, upTo].map((input) => Math.min(most, Math.max(2, Number(input.value) || 2)))
     return [low, Math.max(low, high)]

@@ -49,7 +49,7 @@ export function guestPage(gateway, about) {
       choose, h('label', { for: 'photos', class: 'button primary wide' }, t('guest.add')), state),
     rows)
 
-  const wall = () => members?.items.find((member) => member.peer === kept.guest.peer && member.state === 'connected')
+  const wall = () => members?.items[0]
 
   async function add(file) {
     const photo = { id: `${photos.length}`, name: file.name, sent: 0, state: 'waiting', address: URL.createObjectURL(file), file }
@@ -104,7 +104,7 @@ export function guestPage(gateway, about) {
 
   enter(gateway, kept).then((made) => {
     session = made
-    members = gateway.follow(`/v1/sessions/${session.id}/members`)
+    members = gateway.follow(`/v1/sessions/${session.id}/members?limit=1&state=connected&peer=${kept.guest.peer}`)
     members.onchange = () => {
       update()
       sendWaiting()

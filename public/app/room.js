@@ -13,6 +13,10 @@ const typingType = 'application/vnd.vicinity.typing'
 /** The interval between reports of typing, and the time for which one is valid, in milliseconds. */
 const typingInterval = 3000
 const typingTime = 6000
+/** The members that are followed from the first on; more are while somebody scrolls to them, searches or asks for one. */
+const membersMax = 100
+/** How long who was asked for is not asked for again, in milliseconds. */
+const lookUpTime = 30_000
 const happenings = ['connected', 'notConnected', 'undelivered']
 
 export class Room {
@@ -25,7 +29,14 @@ export class Room {
   #lastSeen
   #keeping = null
   #stops
-  #people = { of: null }
+  #people = { of: [] }
+  /** The pages of members behind the first, and the page of those whose names have what is looked for. */
+  #pages = []
+  #matches = null
+  #matched = { of: null }
+  /** Members that no page has, as they were when they were asked for, by peer, and the peers that were. */
+  #others = new Map()
+  #asked = new Set()
 
   constructor(home, id) {
     this.home = home
@@ -38,16 +49,11 @@ export class Room {
     /** Its files by groups, in the order in which they were sent. */
     this.files = []
     this.#lastSeen = Number(sessionStorage.getItem(id) ?? 0)
-    const follow = (name, options) => {
-      const collection = home.gateway.follow(`${this.path}/${name}`, options)
-      collection.onchange = () => home.changed()
-      return collection
-    }
-    this.members = follow('members')
-    this.messages = follow('messages', { limit: entriesMax })
-    this.resources = follow('resources')
-    this.comparisons = follow('comparisons')
-    this.certificates = follow('certificates')
+    this.members = this.#follow(`members?limit=${membersMax}`)
+    this.messages = this.#follow('messages', { limit: entriesMax })
+    this.resources = this.#follow('resources')
+    this.comparisons = this.#follow('comparisons')
+    this.certificates = this.#follow('certificates')
     this.datagrams = home.gateway.datagrams(id)
     this.messages.on('put', ({ item }) => this.#said(item))
     this.messages.on('del', ({ item }) => this.#timeline.delete(item.id))
@@ -68,7 +74,14 @@ export class Room {
     addEventListener('pagehide', this.#keepSeen)
   }
 
+  #follow(name, options) {
+    const collection = this.home.gateway.follow(`${this.path}/${name}`, options)
+    collection.onchange = () => this.home.changed()
+    return collection
+  }
+
   close() {
+    this.closePages()
     const { members, messages, resources, comparisons, certificates, datagrams } = this
     for (const collection of [members, messages, resources, comparisons, certificates, datagrams]) collection.close()
     for (const stop of this.#stops) stop()
@@ -81,22 +94,84 @@ export class Room {
   /** One entry a peer, which is a new member each time it comes back. The same array until somebody changes. */
   get people() { return this.#peopleNow().list }
 
-  standing(peer) { return this.#peopleNow().byPeer.get(peer) }
+  /** The member of this peer; one that is not followed is asked for, and comes later. */
+  standing(peer) {
+    const known = this.#peopleNow().byPeer.get(peer)
+    if (known || !this.isPartial) return known
+    this.#lookUp(peer)
+    return this.#others.get(peer)
+  }
 
   #peopleNow() {
-    const { items } = this.members
-    if (this.#people.of === items) return this.#people
-    const byPeer = new Map()
-    for (const member of items) {
-      const other = byPeer.get(member.peer)
-      if (!other || other.state === 'notConnected' || member.state === 'connected') byPeer.set(member.peer, member)
-    }
-    const list = [...byPeer.values()]
-    this.#people = { of: items, byPeer, list, connected: list.filter((member) => member.state === 'connected') }
+    const of = [this.members, ...this.#pages].map(({ items }) => items)
+    const before = this.#people
+    if (before.others === this.#others && before.of.length === of.length && of.every((items, place) => items === before.of[place])) return before
+    const list = onePerPeer(of.flat())
+    const byPeer = new Map(list.map((member) => [member.peer, member]))
+    this.#people = { of, others: this.#others, byPeer, list, connected: list.filter((member) => member.state === 'connected') }
     return this.#people
   }
 
+  async #lookUp(peer) {
+    if (this.#asked.has(peer)) return
+    this.#asked.add(peer)
+    setTimeout(() => this.#asked.delete(peer), lookUpTime)
+    const { items } = await this.home.gateway.get(`${this.path}/members?peer=${peer}`).catch(() => ({ items: [] }))
+    const [member] = onePerPeer(items)
+    if (!member) return
+    this.#others = new Map([...this.#others, [peer, member]])
+    this.home.changed()
+  }
+
   get connected() { return this.#peopleNow().connected }
+  get connectedCount() { return this.isPartial ? this.members.counts.connected : this.connected.length }
+
+  /** Whether there are more members than are followed. */
+  get isPartial() { return this.#lastPage.next !== undefined || (this.#pages.length > 0 && this.#lastPage.state === 'waiting') }
+  get #lastPage() { return this.#pages.at(-1) ?? this.members }
+
+  /** Follows the next members, too. */
+  showMore() {
+    const { next, state } = this.#lastPage
+    if (this.#matches || next === undefined || state !== 'live') return
+    this.#pages.push(this.#follow(`members?limit=${membersMax}&after=${next}`))
+  }
+
+  /** Follows the members whose names have this text; all again, if it is empty. */
+  search(text) {
+    this.#matches?.close()
+    this.#matches = text ? this.#follow(`members?limit=${membersMax}&name=${encodeURIComponent(text)}`) : null
+    this.home.changed()
+  }
+
+  /** The people that were looked for, or all. */
+  get listed() {
+    if (!this.#matches) return this.people
+    const { items } = this.#matches
+    if (this.#matched.of !== items) this.#matched = { of: items, list: onePerPeer(items) }
+    return this.#matched.list
+  }
+
+  get listedCount() { return this.#matches || !this.isPartial ? this.listed.length : this.members.counts.all }
+
+  /** Follows the first members alone. */
+  closePages() {
+    for (const page of this.#pages) page.close()
+    this.#pages = []
+    this.#matches?.close()
+    this.#matches = null
+  }
+
+  /** A member that is followed. */
+  member(id) { return [this.members, ...this.#pages, this.#matches].map((page) => page?.get(id)).find(Boolean) }
+
+  /** All who are connected, of whom most may not be followed. */
+  async everyone() {
+    if (!this.isPartial) return this.connected
+    const all = []
+    for await (const member of this.home.gateway.list(`${this.path}/members?state=connected`, { limit: 1000 })) all.push(member)
+    return all
+  }
 
   /** The names of those who are in it. */
   get present() {
@@ -199,7 +274,7 @@ export class Room {
 
   /** An event as a sentence. */
   happening(event) {
-    const member = this.members.get(event.about.slice(event.about.lastIndexOf('/') + 1))
+    const member = this.member(event.about.slice(event.about.lastIndexOf('/') + 1))
     const isLost = event.event === 'notConnected' && event.reason !== 'left' && event.reason !== 'none'
     const isInvitee = event.about.endsWith(`/${member?.peer}`)
     const key = !isLost ? event.event : isInvitee ? 'didNotJoin' : 'lost'
@@ -211,7 +286,7 @@ export class Room {
   /** Says to others that this person writes, at most every few seconds; it may get lost. */
   tellTyping() {
     const now = performance.now()
-    if (now - this.#typingToldAt < typingInterval || this.connected.length === 0) return
+    if (now - this.#typingToldAt < typingInterval || this.connectedCount === 0) return
     this.#typingToldAt = now
     const to = this.recipient ? [this.recipient] : []
     this.home.gateway.send(this.id, 'typing', { to, mode: 'unreliable', contentType: typingType }).catch(() => {})
@@ -253,6 +328,17 @@ export class Room {
 }
 
 const keepInterval = 1000
+
+/** A peer is a new member each time it comes back: the one that is there counts. */
+function onePerPeer(members) {
+  const byPeer = new Map()
+  for (const member of members) {
+    const other = byPeer.get(member.peer)
+    if (!other || other.state === 'notConnected' || member.state === 'connected') byPeer.set(member.peer, member)
+  }
+  return [...byPeer.values()]
+}
+
 const eventKey = ({ id }) => `event ${id}`
 
 /** The entry of a message that the gateway does not have yet. */

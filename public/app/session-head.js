@@ -8,12 +8,16 @@ import { Links } from './links.js'
 import { ask } from './question.js'
 import { sessionFiles } from './session-files.js'
 import { t } from './texts.js'
+import { virtualList } from './virtual-list.js'
 import { away, memberState, names, reached } from './words.js'
+
+/** The height of a row of two lines, in pixels. */
+const rowHeight = 60
 
 /** The members; if all have left, the former members. */
 export function title(room) {
   const { present } = room
-  if (present.length > 0) return names(present)
+  if (present.length > 0) return names(present, 3, room.isPartial ? room.connectedCount : present.length)
   const { absent } = room
   if (absent.length === 0) return t('session.new')
   const isLeft = absent.every(({ reason }) => reason === undefined || reason === 'left')
@@ -24,14 +28,15 @@ export function title(room) {
 async function leave(home) {
   const { room } = home
   const there = room.connected.map((member) => member.displayName)
+  const count = room.connectedCount
   const [messages, files] = [room.messages.items.length, room.resources.items.length]
   const parts = [
     messages && t('count.messages', { count: messages }), files && t('count.files', { count: files }),
   ].filter(Boolean)
   const answer = !room.isUsed || await ask({
-    title: room.present.length > 0 ? t('leave.questionWith', { names: names(room.present) }) : t('leave.question'),
+    title: room.present.length > 0 ? t('leave.questionWith', { names: title(room) }) : t('leave.question'),
     text: [
-      there.length > 0 && t('leave.seen', { names: names(there), count: there.length }),
+      there.length > 0 && t('leave.seen', { names: names(there, 3, count), count }),
       parts.length > 0 && t('leave.deleted', { what: names(parts), count: messages + files }),
     ],
     answers: [{ value: 'leave', name: t(parts.length > 0 ? 'leave.yesDelete' : 'leave.yes'), kind: 'danger' }],
@@ -41,12 +46,12 @@ async function leave(home) {
 
 /** How many are connected, and who of them does not look. */
 function whoIsThere(room) {
-  const { connected } = room
-  if (connected.length === 0) return t('session.empty')
+  const { connected, connectedCount: count } = room
+  if (count === 0) return t('session.empty')
   const absent = connected.filter((member) => member.awaySince)
   const [only] = absent
-  const whoIsAway = absent.length === 0 ? '' : connected.length === 1 ? away(only.awaySince) : t('session.away', { count: absent.length })
-  return [t('session.connected', { count: connected.length }), whoIsAway].filter(Boolean).join(' · ')
+  const whoIsAway = absent.length === 0 ? '' : count === 1 ? away(only.awaySince) : t('session.away', { count: absent.length })
+  return [t('session.connected', { count }), whoIsAway].filter(Boolean).join(' · ')
 }
 
 export function sessionHead(home) {
@@ -56,9 +61,11 @@ export function sessionHead(home) {
   const count = h('span', { class: 'hint' })
   /** Which of the panels below the head is open: 'members', 'files', or none. */
   let opened = null
+  let drawnRoom = null
   const panelButton = (name) => h('button', {
     class: 'quiet', 'aria-expanded': 'false', 'aria-controls': name, onclick: () => {
       opened = opened === name ? null : name
+      if (opened !== 'members') closeMembers()
       update()
     },
   })
@@ -68,8 +75,11 @@ export function sessionHead(home) {
   const files = sessionFiles(home)
   const members = h('ul', { class: 'people' })
   const links = new Links(home.gateway, home.changed)
-  const drawMembers = list(members, (one) => member(home, one, links))
-  const none = h('p', { class: 'empty' }, t('members.none'))
+  const none = h('p', { class: 'empty' })
+  const search = h('input', {
+    type: 'search', class: 'search', 'aria-label': t('members.search'), placeholder: t('members.search'),
+    oninput: () => home.room.search(search.value.trim()),
+  })
   const locked = h('input', {
     type: 'checkbox', onchange: async () => {
       const { room } = home
@@ -86,15 +96,30 @@ export function sessionHead(home) {
   const more = h('div', { class: 'row wrap end' }, lock, h('span', { class: 'grow' }), guests,
     h('button', { class: 'quiet', onclick: () => leave(home) }, t('leave.button')),
     h('button', { onclick: () => home.attempt(() => home.openSession()) }, t('session.new')))
-  const panel = h('div', { id: 'members', class: 'panel', hidden: true }, members, none, more)
+  const panel = h('div', { id: 'members', class: 'panel', hidden: true, onscroll: scrolled }, search, members, none, more)
+  const entries = virtualList(panel, members, {
+    make: (one) => member(home, one, links), key: (one) => one.id, entryHeight: rowHeight, resized: home.changed,
+    prepare: (drawn) => drawn.map((one, place) => ({ ...one, place: entries.start + place + 1, count: home.room.listedCount })),
+  })
   const element = h('header', { class: 'roomhead' }, rooms,
     h('div', { class: 'row' }, h('div', { class: 'grow stack' }, heading, count), foldFiles, fold), panel, files.element)
+
+  function scrolled() {
+    entries.moved()
+    if (panel.scrollHeight - panel.scrollTop < 3 * panel.clientHeight) home.room?.showMore()
+  }
+
+  function closeMembers() {
+    search.value = ''
+    drawnRoom?.closePages()
+    entries.clear()
+  }
 
   /** Messages change nothing here, but in sessions whose members are known by them alone. */
   function update() {
     const { rooms, room } = home
-    const seen = rooms.flatMap((one) => [one, one.people, one.present.length > 0 || one.messages.items, one.unread])
-    drawHead(home.canAct, opened, room?.session, room?.isUsed, room?.resources.items, room?.comparisons.items, home.transfers.version, room, links.byHost, ...seen)
+    const seen = rooms.flatMap((one) => [one, one.listed, one.connectedCount, one.present.length > 0 || one.messages.items, one.unread])
+    drawHead(home.canAct, opened, room?.session, room?.isUsed, room?.resources.items, room?.comparisons.items, home.transfers.version, room, links.byHost, entries.size, ...seen)
     if (opened === 'members') links.watch()
     else links.stop()
   }
@@ -114,6 +139,8 @@ export function sessionHead(home) {
       show(element, opened === name)
       set(button, 'aria-expanded', String(opened === name))
     }
+    if (room !== drawnRoom) closeMembers()
+    drawnRoom = room
     if (!room) return
     const fileCount = room.files.reduce((sum, group) => sum + group.files.length, 0)
     if (fileCount === 0 && opened === 'files') opened = null
@@ -123,8 +150,10 @@ export function sessionHead(home) {
     say(heading, title(room))
     say(count, [whoIsThere(room), room.session.adhoc && !home.isGuest && t(isForGuests(room.session) ? 'session.guests' : 'session.open'), room.session.locked && t('session.locked')]
       .filter(Boolean).join(' · '))
-    drawMembers(room.people)
-    show(none, room.people.length === 0)
+    entries.draw(room.listed, false)
+    show(search, room.isPartial || search.value !== '')
+    show(none, room.listed.length === 0)
+    say(none, search.value ? t('members.noMatch', { text: search.value.trim() }) : t('members.none'))
     show(more, home.canAct && !home.isGuest)
     show(guests, home.isOperator && !room.session.locked)
     locked.checked = room.session.locked
@@ -159,8 +188,8 @@ function member(home, { id }, links) {
     () => home.gateway.post(`${home.room.path}/comparisons`, { member: id })) }, t('compare.verify'))
 
   async function askToRemove() {
-    const { path, members } = home.room
-    const { displayName: name } = members.get(id)
+    const { path } = home.room
+    const { displayName: name } = home.room.member(id)
     const answer = await ask({
       title: t('removing.question', { name }), text: [t('removing.text', { name })],
       answers: [{ value: 'remove', name: t('remove'), kind: 'danger' }],
@@ -168,10 +197,13 @@ function member(home, { id }, links) {
     if (answer) await home.attempt(() => home.gateway.delete(`${path}/members/${id}`))
   }
 
+  const element = h('li', {}, h('div', { class: 'row' }, picture.element,
+    h('div', { class: 'grow stack' }, h('div', { class: 'row tight' }, name, mark), state, reach), verify, remove))
   return {
-    element: h('li', {}, h('div', { class: 'row' }, picture.element,
-      h('div', { class: 'grow stack' }, h('div', { class: 'row tight' }, name, mark), state, reach), verify, remove)),
+    element,
     update(member) {
+      set(element, 'aria-posinset', member.place)
+      set(element, 'aria-setsize', member.count)
       picture.update(member.displayName, member.state === 'connected' && !member.suspended && !member.awaySince)
       say(name, member.displayName)
       show(mark, member.verified)

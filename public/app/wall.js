@@ -137,7 +137,7 @@ export function wallPage(home, element) {
     drawThumbs(photos.slice(0, thumbsMax))
     show(thumbs, photos.length > 0)
     const left = wall.until ? timeLeft(wall.until) : ''
-    say(count, [t('wall.count', { count: photos.length }), t('wall.guests', { count: room.connected.length }), left && t('codes.left', { time: left })]
+    say(count, [t('wall.count', { count: photos.length }), t('wall.guests', { count: room.connectedCount }), left && t('codes.left', { time: left })]
       .filter(Boolean).join(' · '))
     showCode(left ? wall : {})
     const isStale = left && home.isOperator && wall.startedAt !== home.about.startedAt && home.gateway.state === 'online'

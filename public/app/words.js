@@ -44,8 +44,9 @@ export function duration(seconds) {
   return format('days').format(Math.round(seconds / 86_400))
 }
 
-export function names(list, max = 3) {
-  const shown = list.length > max ? [...list.slice(0, max), t('names.more', { count: list.length - max })] : list
+/** The first of `count` names, and how many more there are. */
+export function names(list, max = 3, count = list.length) {
+  const shown = count > max ? [...list.slice(0, max), t('names.more', { count: count - max })] : list
   return format('list').format(shown)
 }
 

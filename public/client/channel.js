@@ -33,6 +33,10 @@ export class Collection extends Emitter {
     const { list } = this.#channel
     return list.length > this.#limit ? list.slice(-this.#limit) : list
   }
+  /** Of a page, how many items the list has: `all`, and of members `connected`; null otherwise. */
+  get counts() { return this.#channel.counts }
+  /** Of a page, the cursor of the one behind it; undefined where there is none. */
+  get next() { return this.#channel.next }
   /** Whether the gateway has no older items than these; `list` of the gateway has all. */
   get isComplete() { return this.#channel.isComplete && this.#channel.list.length <= this.#limit }
   get(id) { return this.#channel.items.get(id) }
@@ -60,6 +64,9 @@ export class Channel {
     this.isKept = !path.endsWith('/datagrams')
     this.items = new Map()
     this.isComplete = true
+    /** Of a page, which is followed by its path with a query. */
+    this.counts = null
+    this.next = undefined
     this.dropped = 0
     this.position = since ?? null
     this.#continues = since !== undefined
@@ -151,21 +158,33 @@ export class Channel {
     })
   }
 
+  /** Takes what is different in a page. */
+  #turn({ del, put, counts, next }) {
+    this.counts = counts
+    this.next = next
+    this.isComplete = next === undefined
+    for (const id of del) this.#delete(id)
+    for (const item of put) this.#put(item)
+    this.#announce('change')
+  }
+
   #gap(missed) { this.#announce('gap', { type: this.isKept ? 'put' : 'datagram', missed }) }
 
   // Calls by the client
 
-  begin({ position, recovered, items = [], missed, oldest }) {
+  begin({ position, recovered, items = [], missed, oldest, counts = null, next }) {
     this.position = position
+    this.counts = counts
+    this.next = next
     this.state = 'live'
     this.#resolve()
     if (!recovered) {
-      if (this.#continues && missed !== 0) {
+      if (this.#continues && missed !== 0 && !counts) {
         if (!this.isKept) this.dropped += missed ?? 0
         this.#gap(missed)
       }
       if (this.isKept) {
-        this.isComplete = oldest === undefined
+        this.isComplete = oldest === undefined && next === undefined
         this.#replace(items)
       }
     }
@@ -174,8 +193,13 @@ export class Channel {
   }
 
   /** Whether the change is the next one. */
-  take({ o, put, del, dropped, skip = dropped ?? 1 }) {
+  take({ o, put, del, page, dropped, skip = dropped ?? 1 }) {
     const [epoch, offset] = this.position.split('.')
+    if (page) {
+      this.position = `${epoch}.${o}`
+      this.#turn(page)
+      return true
+    }
     if (o !== Number(offset) + skip) return false
     this.position = `${epoch}.${o}`
     if (dropped) {

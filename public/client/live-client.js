@@ -31,7 +31,9 @@ export class LiveClient extends RestClient {
   /**
    * A collection and its changes, such as '/v1/sessions/…/messages'; close it when it is not needed any more. Each call
    * gives a collection with listeners of its own; those of one path share one subscription, which ends with the last.
-   * `limit` is how many of the latest items it has, `since` a position from which on its changes are told.
+   * `limit` is how many of the latest items it has, `since` a position from which on its changes are told. A path with a
+   * query, such as '/v1/sessions/…/members?limit=100', is a page of the list: it costs no more than that, however long the
+   * list is, and has its `counts` and the cursor of the `next` page, which `after` takes.
    */
   follow(path, options) { return this.#live.follow(path, options) }
 

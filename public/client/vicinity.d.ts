@@ -152,6 +152,10 @@ export class Collection<Item = any> extends Emitter<CollectionEvents<Item>> {
   get ready(): Promise<this>
   get items(): Item[]
   get isComplete(): boolean
+  /** Of a page, how many items the list has. */
+  get counts(): { all: number, connected?: number } | null
+  /** Of a page, the cursor of the one behind it. */
+  get next(): string | undefined
   get(id: string): Item | undefined
   close(): void
 }

@@ -8,7 +8,7 @@
 
 #include "load.h"
 
-enum { browsers_max = 16384, window_max = 1024, patience_seconds = 60 };
+enum { browsers_max = 16384, window_max = 1024, patience_seconds = 60, members_shown = 100 };
 // The answers that a browser waits for, by the numbers of their requests.
 enum { is_sent = 3, is_known = 11, has_peer, has_session, follows_members, follows_messages };
 
@@ -18,7 +18,6 @@ struct browser {
   int has_joined, members, messages;
   // Others that it is connected with.
   int connected_count;
-  unsigned char connected[browsers_max / 8];
 };
 
 static const struct place *gateways;
@@ -55,24 +54,17 @@ static int number_behind(const char *text, size_t count, const char *key) {
   return atoi(value);
 }
 
-// Names are numbers, behind which the state stands.
+// As a page of the dashboard, a browser follows the first members and is told how many there are.
 static void note_members(struct browser *browser, const char *text, size_t count) {
-  static const char name[] = "\"displayName\":\"B", state[] = "\",\"state\":\"connected\"";
-  const char *end = text + count;
-  while ((text = behind(text, (size_t)(end - text), name))) {
-    char *rest;
-    long number = strtol(text, &rest, 10);
-    if (number < 0 || number >= browsers_max) fail("a member is none of the browsers");
-    int is_connected = (size_t)(end - rest) >= sizeof state && !memcmp(rest, state, sizeof state - 1);
-    unsigned char *bits = browser->connected + number / 8, bit = (unsigned char)(1 << number % 8);
-    if (is_connected == !(*bits & bit)) {
-      *bits ^= bit;
-      browser->connected_count += is_connected ? 1 : -1;
-      connected += is_connected ? 1 : -1;
-      progress = read_at;
-    }
-    text = rest;
-  }
+  static const char name[] = "\"displayName\":\"B";
+  int now_connected = number_behind(text, count, ",\"connected\":");
+  if (now_connected != browser->connected_count) progress = read_at;
+  connected += now_connected - browser->connected_count;
+  browser->connected_count = now_connected;
+  int shown = 0;
+  for (const char *end = text + count; (text = behind(text, (size_t)(end - text), name)); shown++)
+    if (atoi(text) >= paired) fail("a member is none of the browsers");
+  if (shown > members_shown) fail("a page has more members than were asked for");
 }
 
 static void note_message(struct client *client, uint64_t number) {
@@ -89,10 +81,11 @@ static void ask(struct browser *browser, const char *text) {
   say_all(browser->client.socket, room, frame(room, 1, text, strlen(text)));
 }
 
-static void subscribe(struct browser *browser, int id, const char *collection) {
-  char text[512];
-  snprintf(text, sizeof text, "{\"id\":%d,\"subscribe\":{\"channel\":\"/v1/sessions/%s/%s\"}}", id, browser->session,
-           collection);
+static void subscribe(struct browser *browser, int id, const char *collection, int limit) {
+  char text[512], query[32] = "";
+  if (limit) snprintf(query, sizeof query, "?limit=%d", limit);
+  snprintf(text, sizeof text, "{\"id\":%d,\"subscribe\":{\"channel\":\"/v1/sessions/%s/%s%s\"}}", id, browser->session,
+           collection, query);
   ask(browser, text);
 }
 
@@ -115,8 +108,8 @@ static void note_answer(struct browser *browser, const char *text, size_t count)
       return ask(browser, request);
     case has_session:
       copy_text(browser->session, sizeof browser->session, text, count, "\"ok\":{\"id\":\"");
-      subscribe(browser, follows_members, "members");
-      return subscribe(browser, follows_messages, "messages");
+      subscribe(browser, follows_members, "members", members_shown);
+      return subscribe(browser, follows_messages, "messages", 0);
     case follows_members:
       browser->members = number_behind(text, count, "\"number\":");
       return note_members(browser, text, count);

@@ -31,6 +31,12 @@ final class Channels {
     return collection(path, limits, epoch: epoch)
   }
 
+  /// A new number, of a collection or of a page that is followed.
+  func number() -> Int {
+    lastNumber += 1
+    return lastNumber
+  }
+
   /// A collection of items that are published once and not kept.
   func datagramCollection(_ path: String) -> Collection { collection(path, .datagrams, binaryForms) }
 
@@ -38,10 +44,9 @@ final class Channels {
     _ path: String, _ limits: Collection.Limits, _ binaryForms: BinaryForms? = nil, epoch: String? = nil,
     onFollowed: @escaping () -> Void = {}
   ) -> Collection {
-    lastNumber += 1
     return add(
       Collection(
-        path: path, number: lastNumber, epoch: epoch ?? self.epoch, limits: limits, binaryForms,
+        path: path, number: number(), epoch: epoch ?? self.epoch, limits: limits, binaryForms,
         onDropped: { [meters] in meters.dropped($0) },
         onFollowers: { [unowned self] in countFollowers(of: $0, $1) }, onFollowed: onFollowed,
         viewer: viewer))
@@ -49,10 +54,9 @@ final class Channels {
 
   /// A collection of items that others have as well.
   func collection(_ path: String, of items: SharedItems, as stored: SharedList.Stored? = nil) -> SharedList {
-    lastNumber += 1
     return add(
       SharedList(
-        path: path, number: lastNumber, of: items, as: stored,
+        path: path, number: number(), of: items, as: stored,
         onFollowers: { [unowned self] in countFollowers(of: $0, $1) }))
   }
 

@@ -73,6 +73,11 @@ class Collection {
   private let onFollowers: (_ client: ClientID, _ change: Int) -> Void
   /// Called when a reader begins that is to have the changes as they come.
   private let onFollowed: () -> Void
+  /// The pages of it that are followed, and their rounds.
+  private var pageCount = 0
+  private var pageRounds: PageRounds?
+  /// The counts of some of its items, for those who follow a page.
+  var partCounts: () -> [JSON.Member] = { [] }
 
   init(
     path: String, number: Int, epoch: String, limits: Limits = Limits(), _ binaryForms: BinaryForms? = nil,
@@ -244,9 +249,10 @@ class Collection {
   }
 
   /// Whether anybody is to have its changes as they come.
-  var isFollowed: Bool { !followers.isEmpty || catchUpCount > 0 || rings.areFollowed }
+  var isFollowed: Bool { !followers.isEmpty || pageCount > 0 || catchUpCount > 0 || rings.areFollowed }
 
   final func notifyFollowers() {
+    pageRounds?.changed()
     for follower in followers.values { follower.changed(self) }
   }
 
@@ -325,6 +331,9 @@ class Collection {
     guard let position, position.epoch == epoch, position.offset <= offset else { return nil }
     return Int(offset - position.offset)
   }
+
+  /// The number of the items that a client sees.
+  func count(seenBy client: ClientView) -> Int { items.all.count { $0.owner.isSeen(by: client) } }
 
   func seen(by client: ClientView, where filter: [String: String] = [:]) -> [Item] {
     first(.max, .max, of: items.all, for: client, where: filter).items
@@ -421,4 +430,16 @@ class Collection {
   }
 
   func unsubscribe(_ socket: WebSocket) { rings.unsubscribe(socket) }
+
+  /// Reports its changes to the rounds of a page that is followed.
+  func pageBegan(in rounds: PageRounds) {
+    pageCount += 1
+    pageRounds = rounds
+    onFollowed()
+  }
+
+  func pageEnded() {
+    pageCount -= 1
+    if pageCount == 0 { pageRounds = nil }
+  }
 }

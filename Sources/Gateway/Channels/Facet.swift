@@ -15,11 +15,15 @@ struct Facet: Sendable, ExpressibleByStringLiteral {
 
   static func boolean(_ name: String) -> Facet { Facet(name, ["true", "false"]) }
 
+  /// A part of a name, whatever the case; its values are in lower case.
+  static let name: Facet = "name"
+
   static let direction = Facet("direction", ["incoming", "outgoing"])
 
   /// The value to filter by; nil where the call names none.
   func value(in call: Call) throws(Problem) -> String? {
     guard let value = try call.parameter(name) else { return nil }
+    if name == Self.name.name { return value.lowercased() }
     guard let allowedValues, !allowedValues.contains(value) else { return value }
     throw Problem(
       .invalidParameter,

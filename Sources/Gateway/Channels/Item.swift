@@ -114,5 +114,9 @@ struct Change: Sendable {
 
 extension [String: String] {
   /// Whether an item with these facets passes the filter.
-  func isMet(by facets: [String: String]) -> Bool { allSatisfy { facets[$0.key] == $0.value } }
+  func isMet(by facets: [String: String]) -> Bool {
+    allSatisfy { key, value in
+      key == Facet.name.name ? facets[key]?.contains(value) == true : facets[key] == value
+    }
+  }
 }

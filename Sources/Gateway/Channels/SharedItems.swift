@@ -156,6 +156,8 @@ final class SharedItems {
   /// Lists that have followers.
   private var followed = NumberSet()
   private var catchUpCount = 0
+  /// The rounds of the pages of lists that are followed.
+  var pageRounds: PageRounds?
 
   init(epoch: String, _ limits: Collection.Limits, _ binaryForms: BinaryForms? = nil, isDurable: Bool = false) {
     (self.epoch, self.limits, self.binaryForms, self.isDurable) = (epoch, limits, binaryForms, isDurable)
@@ -460,6 +462,7 @@ final class SharedItems {
 
   private func publish(_ change: ItemChange, _ slots: NumberSet) {
     number += 1
+    pageRounds?.changed()
     if let only = slots.only {
       lists[only]?.publishOwn(change, number)
       return

@@ -166,6 +166,8 @@ final class SharedList: Collection {
     return latest.count == count ? (latest.last?.number ?? 1) - 1 : 0
   }
 
+  override func count(seenBy client: ClientView) -> Int { ownCount }
+
   override func seen(by client: ClientView, where filter: [String: String] = [:]) -> [Item] {
     first(.max, .max, of: shared.items(after: 0, in: slot), for: client, where: filter).items
   }
@@ -195,6 +197,9 @@ final class SharedList: Collection {
     super.unfollow(follower)
     if followers.isEmpty, !isEnded { shared.setFollowed(false, slot) }
   }
+
+  override func pageBegan(in rounds: PageRounds) { shared.pageRounds = rounds }
+  override func pageEnded() {}
 
   override func subscribe(_ socket: WebSocket, _ kind: MessageKind) {
     let kind = binaryForms == nil ? .text : kind

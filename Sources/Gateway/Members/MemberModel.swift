@@ -56,7 +56,7 @@ final class MemberModel: Sendable {
     id = view.member.id.text
     let json = view.json
     bytes = json.bytes
-    facets = ["peer": view.member.peer.text, "state": view.state.word]
+    facets = ["peer": view.member.peer.text, "state": view.state.word, "name": view.member.name.lowercased()]
   }
 
   func shows(_ view: View) -> Bool { self.view.isSame(as: view) }

@@ -62,6 +62,7 @@ final class Core {
   private(set) lazy var sessionList = channels.collection("/v1/sessions", Collection.Limits()) { [unowned self] in
     sessionCounts.schedule()
   }
+  private(set) lazy var pageRounds = PageRounds(on: reactor)
   private(set) lazy var clientList = channels.collection("/v1/clients")
   private(set) lazy var codeList = channels.collection("/v1/pairing-codes")
   private(set) lazy var identityList = channels.collection("/v1/identities")

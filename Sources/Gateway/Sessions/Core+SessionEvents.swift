@@ -172,7 +172,7 @@ extension Core {
     if model.invitees.count > Self.goneMembersMax { model.members.remove(model.invitees.removeFirst()) }
     model.members.put(
       id, invitee.json(reason, isVerified: host.knownPeer(invitee.peer) != nil), owner: model.owner,
-      facets: ["peer": id, "state": "notConnected"])
+      facets: ["peer": id, "state": "notConnected", "name": invitee.name.lowercased()])
     events.publish(
       "notConnected", about: "\(model.members.path)/\(id)", model.owner,
       [.init("displayName", .text(invitee.name)), .init("reason", .text("\(reason)"))])

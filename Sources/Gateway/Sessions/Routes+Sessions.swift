@@ -40,7 +40,7 @@ extension Routes {
 
     Route(
       .get, "/v1/sessions/{session}/members", .role(.viewer),
-      .collection(facets: ["peer", Facet("state", MemberModel.words)]) { core, call in
+      .collection(facets: ["peer", Facet("state", MemberModel.words), .name]) { core, call in
         try core.session(call[0], for: call.need()).members
       }),
     Route(

@@ -133,6 +133,7 @@ final class SessionModel {
     }
     (history as? History)?.attach(messages, peer.owner)
     crowd?.add(self, at: slot)
+    members.partCounts = { [weak self] in [.init("connected", .number(self?.counts.connected ?? 0))] }
   }
 
   var id: String { session.id.text }

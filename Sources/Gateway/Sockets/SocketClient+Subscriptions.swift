@@ -8,7 +8,7 @@ internal import Web
 /// consumer. All of the backlog is text, whose bytes are those of the items: a binary form would be made for each client.
 extension SocketClient {
   /// The size of a piece, and the limit on queued bytes at which the next one is sent.
-  private static let pieceBytes = unreadBytesMax / 2
+  static let pieceBytes = unreadBytesMax / 2
   /// The size from which on a snapshot is shared by the WebSockets that begin with it.
   private static let sharedBytesMin = 16 << 10
 

@@ -15,6 +15,8 @@ final class SocketClient: SocketOwner {
   private(set) var view: ClientView?
   private(set) weak var socket: WebSocket?
   var subscriptions: [String: Subscription] = [:]
+  /// Pages of lists, by their paths with queries.
+  var pages: [String: LivePage] = [:]
   private var connectDeadline: Timer?
   private var requestsUnderWay = 0
   /// Frames received while its answers wait unread.
@@ -56,6 +58,7 @@ final class SocketClient: SocketOwner {
     connectDeadline = nil
     for subscription in subscriptions.values { subscription.collection.unsubscribe(socket) }
     subscriptions = [:]
+    for channel in pages.keys { unfollow(page: channel) }
     core.sockets.remove(socket)
   }
 
@@ -151,6 +154,7 @@ final class SocketClient: SocketOwner {
   func writable(_ socket: WebSocket) {
     runFrames(of: socket)
     resumeSubscriptions(socket)
+    resumePages()
   }
 
   private func handle(_ frame: ClientFrame) {
@@ -237,18 +241,22 @@ final class SocketClient: SocketOwner {
 
   private func subscribe(_ subscribe: Fields, _ id: JSON, _ view: ClientView) throws {
     var subscribe = subscribe
-    let path = try subscribe.needText("channel")
+    let channel = try subscribe.needText("channel")
     let since = try subscribe.text("since").map { (text) throws(Problem) in
       try Position.parsing(text, field: "subscribe.since")
     }
     try subscribe.end()
-    guard subscriptions[path] == nil else { throw Problem(.conflict, "this channel is subscribed already") }
-    guard subscriptions.count < core.currentLimits.subscriptionsPerSocket else {
+    guard subscriptions[channel] == nil, pages[channel] == nil else {
+      throw Problem(.conflict, "this channel is subscribed already")
+    }
+    guard subscriptions.count + pages.count < core.currentLimits.subscriptionsPerSocket else {
       throw Problem(
         .tooMany, "a WebSocket follows \(core.currentLimits.subscriptionsPerSocket) channels at most",
         limit: core.currentLimits.subscriptionsPerSocket)
     }
-    follow(try collection(path, view), since, id, view)
+    let (collection, listing) = try place(of: channel, view)
+    guard let listing else { return follow(collection, since, id, view) }
+    try follow(collection, page: listing, as: channel, since, id, view)
   }
 
   func send(_ frame: [UInt8]) {
@@ -257,23 +265,26 @@ final class SocketClient: SocketOwner {
     }
   }
 
-  private func collection(_ path: String, _ view: ClientView) throws -> Collection {
-    let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
-    guard path.hasPrefix("/"), let match = core.router.match(segments), let route = match[.get],
-      case .collection(_, let work) = route.work
+  /// The list that a channel is, and its page where it has a query.
+  private func place(of channel: String, _ view: ClientView) throws -> (Collection, Listing?) {
+    guard channel.hasPrefix("/"), let target = try? RequestTarget(channel, .get),
+      let match = core.router.match(target.path), let route = match[.get],
+      case .collection(let facets, let work) = route.work
     else {
       throw Problem(
-        .notFound, "\(QuotedText.of(path)) is no channel: every collection of /docs is one", field: "subscribe.channel")
+        .notFound, "\(QuotedText.of(channel)) is no channel: every collection of /docs is one",
+        field: "subscribe.channel")
     }
-    let call = Call(.get, segments, match.captures, of: view, over: connection)
+    let call = Call(.get, target.path, match.captures, query: target.query, of: view, over: connection)
     try core.access.check(call, route)
-    return try work(core, call)
+    return (try work(core, call), channel.contains("?") ? try Listing(call, facets: facets) : nil)
   }
 
   private func unsubscribe(_ unsubscribe: Fields) throws(Problem) -> JSON {
     var unsubscribe = unsubscribe
     let path = try unsubscribe.needText("channel")
     try unsubscribe.end()
+    if unfollow(page: path) { return ["channel": .text(path)] }
     guard let collection = subscriptions.removeValue(forKey: path)?.collection else {
       throw Problem(.notFound, "\(QuotedText.of(path)) is not subscribed", field: "unsubscribe.channel")
     }
@@ -282,6 +293,7 @@ final class SocketClient: SocketOwner {
   }
 
   func ended(_ collection: Collection) {
+    endPages(of: collection)
     guard subscriptions.removeValue(forKey: collection.path) != nil else { return }
     if let socket { collection.unsubscribe(socket) }
     send(Array("{\"n\":\(collection.number),\"end\":true}".utf8))

@@ -33,8 +33,10 @@ final class Frames: Sendable {
   func faults(ofHeard frame: JSON) -> [String] {
     let faults = Self.faults(of: frame, "server")
     if !faults.isEmpty { return faults }
-    if let put = frame["put"], let path = memory.withLock({ $0.channels[frame["n"]?.integer ?? -1] }) {
-      return Document.shared.item(ofListAt: path).map { Document.shared.faults(of: put, $0) } ?? ["\(path) is no list"]
+    let items = (frame["put"].map { [$0] } ?? []) + (frame["page"]?["put"]?.list ?? [])
+    if !items.isEmpty, let path = memory.withLock({ $0.channels[frame["n"]?.integer ?? -1] }) {
+      guard let item = Document.shared.item(ofListAt: path) else { return ["\(path) is no list"] }
+      return items.flatMap { Document.shared.faults(of: $0, item) }
     }
     let question = memory.withLock { memory in
       memory.questions.firstIndex { $0.id == frame["id"] }.map { memory.questions.remove(at: $0).frame }
@@ -51,7 +53,7 @@ final class Frames: Sendable {
       case "request":
         faults += Document.shared.faults(ofSuccess: ok, to: asked["method"]?.text ?? "", asked["path"]?.text ?? "")
       case "subscribe":
-        let path = asked["channel"]?.text ?? ""
+        let path = String((asked["channel"]?.text ?? "").prefix { $0 != "?" })
         if let number = ok["number"]?.integer { memory.withLock { $0.channels[number] = path } }
         let item = Document.shared.item(ofListAt: path) ?? .null
         faults += (ok["items"]?.list ?? []).flatMap { Document.shared.faults(of: $0, item) }
