@@ -77,6 +77,26 @@ struct SocketTests {
     }
   }
 
+  @Test func `changes for others are told by number with the next one of one's own, or once they are many`()
+    async throws
+  {
+    try await withGateway { gateway in
+      let (anna, bert) = (try await side(gateway), try await side(gateway))
+      let talk = try await Talk.connected(anna)
+      let number = try await talk.ask(["id": 1, "subscribe": ["channel": "/v1/browsers"]])["ok"]?["number"]
+      for _ in 0..<130 {
+        let browser = try await bert.make("/v1/browsers", ["serviceType": "chat"])
+        _ = try await bert.delete(browser["Location"] ?? "")
+      }
+      let own = try await anna.make("/v1/browsers", ["serviceType": "game"])
+      for (offset, count) in [(256, 256), (260, 4)] {
+        let frame = try await talk.change(of: number)
+        #expect(frame["skip"] == .number(count) && frame["o"] == .number(offset), "\(frame.line)")
+      }
+      #expect(try await talk.change(of: number)["put"] == own.json)
+    }
+  }
+
   @Test("Every REST request works on the WebSocket, and is refused in the same words")
   func requests() async throws {
     try await withGateway { gateway in

@@ -86,7 +86,7 @@ import Web
     func kind(_ number: Int) -> MessageKind { number % 5 < 2 ? .binary : .text }
     try rig.onHandler { handler in
       for number in 1...60 {
-        let some = Fanout.Recipients(.init(viewers: { isFor($0, number) }), otherwise: nil)
+        let some = Fanout.Listeners { isFor($0, number) }
         let recipients = number % 4 == 0 ? some : nil
         if number % 7 == 0 {
           handler.numbered[number % 2].publish(Pieces([body(number)]), kind(number), to: recipients)
@@ -253,30 +253,6 @@ import Web
       last = try slow.receive()
     }
     #expect(heard > 0 && last == .close(4_002, "too slow"))
-  }
-
-  @Test func `who is left out of messages is sent another in their place`() throws {
-    let rig = try WebRig(limits)
-    let clients = try (0..<3).map { _ in try SocketClient(rig, "/ws/ring") }
-    #expect(try rig.eventually { $0.ring.subscriberCount == 3 })
-    try rig.onHandler { handler in
-      let chosen = handler.sockets[1].socket
-      let recipients = [1, 2, 3].map { number in
-        Fanout.Recipients(Fanout.Listeners { $0 === chosen }) { "\($0) up to \(number)" }
-      }
-      let silent = Fanout.Recipients(Fanout.Listeners { $0 === chosen }, otherwise: nil)
-      for number in 0..<6 {
-        Self.message(number, bytes: 20).withUnsafeBytes {
-          handler.ring.publish($0, to: number == 0 || number == 5 ? nil : number == 4 ? silent : recipients[number - 1])
-        }
-      }
-    }
-    for (index, client) in clients.enumerated() {
-      for number in index == 1 ? [0, 1, 2, 3, 4, 5] : [0, 3, 5] {
-        let whole = SocketClient.Frame(opcode: 2, payload: Self.message(number, bytes: 20))
-        #expect(try client.receive() == (number == 3 && index != 1 ? .text("3 up to 3") : whole))
-      }
-    }
   }
 
   @Test func `what was published before it left a ring still comes, and what came before it joined does not`() throws {

@@ -25,12 +25,12 @@ struct BinaryForm {
   }
 
   /// Publishes it as the last member of an object, a newline, and the body.
-  func publish(behind head: [UInt8], in ring: Fanout, to recipients: Fanout.Recipients?) {
+  func publish(behind head: [UInt8], in ring: Fanout, to listeners: Fanout.Listeners?) {
     let frame = Pieces([head, json, Array("}\n".utf8), body])
     if body.count > Collection.sharedBytesMin, !ring.dropsOldest {
-      return ring.publish(frame, .binary, to: recipients)
+      return ring.publish(frame, .binary, to: listeners)
     }
-    frame.joined.withUnsafeBytes { ring.publish($0, .binary, to: recipients) }
+    frame.joined.withUnsafeBytes { ring.publish($0, .binary, to: listeners) }
   }
 }
 

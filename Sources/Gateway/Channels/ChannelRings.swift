@@ -21,21 +21,24 @@ struct ChannelRings {
     text?.isSubscribed(socket) ?? false || binary?.isSubscribed(socket) ?? false
   }
 
-  /// Whether all subscribers meet the condition.
-  func subscribersSatisfy(_ condition: (WebSocket) -> Bool) -> Bool {
-    text?.subscribersSatisfy(condition) ?? true && binary?.subscribersSatisfy(condition) ?? true
-  }
-
   /// Publishes a change of an item, or a removal, as text; and as a binary frame behind `head` for those who agreed on
   /// it, where the item has a body that is no text.
   func publish(
-    _ item: [UInt8]?, _ forms: BinaryForms?, behind head: @autoclosure () -> [UInt8], to recipients: Fanout.Recipients?,
+    _ item: [UInt8]?, _ forms: BinaryForms?, behind head: @autoclosure () -> [UInt8],
+    to listeners: Fanout.Listeners? = nil,
     _ publishText: (Fanout) -> Void
   ) {
     if let text, Self.isFollowed(text) { publishText(text) }
     guard let binary, Self.isFollowed(binary) else { return }
     guard let form = item.flatMap({ forms?.form(of: $0) }) else { return publishText(binary) }
-    form.publish(behind: head(), in: binary, to: recipients)
+    form.publish(behind: head(), in: binary, to: listeners)
+  }
+
+  /// Publishes a text that is no change.
+  func publish(text frame: String) {
+    for ring in [text, binary] where Self.isFollowed(ring) {
+      Array(frame.utf8).withUnsafeBytes { ring?.publish($0, .text) }
+    }
   }
 
   func unsubscribe(_ socket: WebSocket) {

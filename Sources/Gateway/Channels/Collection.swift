@@ -52,11 +52,9 @@ class Collection {
   private var changes: ArraySlice<Change> = []
   private var changesBytes = 0
   private(set) var followers: [ObjectIdentifier: any Follower] = [:]
-  private var rings = ChannelRings()
+  private var rings: ClientRings
   /// The binary forms of its items; nil where none has a body.
   let binaryForms: BinaryForms?
-  /// The WebSockets that see an owner's items, nil for all, cached: the next change mostly has the same owner.
-  private var listeners: (of: Owner, who: Fanout.Listeners?)?
   private let viewer: (WebSocket) -> ClientView?
   /// Called with the number of changes that were dropped for a follower.
   private let onDropped: (Int) -> Void
@@ -89,16 +87,17 @@ class Collection {
     (self.onDropped, self.binaryForms) = (onDropped, binaryForms)
     self.path = path
     self.number = number
+    rings = ClientRings(number)
     self.epoch = epoch
     self.limits = limits
     self.viewer = viewer
   }
 
   /// The number of its frames that wait for a WebSocket that follows it.
-  func waitingCount(for socket: WebSocket) -> Int { rings.waitingCount(for: socket) }
+  func waitingCount(for socket: WebSocket) -> Int { rings[viewer(socket)]?.waitingCount(for: socket) ?? 0 }
 
   /// The number of changes that were dropped for a WebSocket that follows it.
-  func droppedCount(for socket: WebSocket) -> Int { rings.droppedCount(for: socket) }
+  func droppedCount(for socket: WebSocket) -> Int { rings[viewer(socket)]?.droppedCount(for: socket) ?? 0 }
 
   /// The number of the last change.
   var offset: UInt64 { lastOffset }
@@ -260,23 +259,17 @@ class Collection {
   static let sharedBytesMin = 64 << 10
 
   private func publishInRings(_ change: Change) {
-    let recipients = listeners(of: change.owner).map { listeners in
-      Fanout.Recipients(listeners) { [number] in SocketFrame.skip($0, to: change.offset, in: number) }
-    }
-    rings.publish(change.bytes, binaryForms, behind: change.head(in: number), to: recipients) { ring in
-      if let bytes = change.bytes, bytes.count > Self.sharedBytesMin, !limits.drops {
-        return ring.publish(change.pieces(putting: bytes, in: number), .text, to: recipients)
+    var json: [UInt8]?
+    rings.publish(change) { rings in
+      rings.publish(change.bytes, binaryForms, behind: change.head(in: number)) { ring in
+        if let bytes = change.bytes, bytes.count > Self.sharedBytesMin, !limits.drops {
+          return ring.publish(change.pieces(putting: bytes, in: number), .text)
+        }
+        let text = json ?? change.json(putting: change.bytes, in: number)
+        json = text
+        text.withUnsafeBytes { ring.publish($0, .text) }
       }
-      change.json(putting: change.bytes, in: number).withUnsafeBytes { ring.publish($0, .text, to: recipients) }
     }
-  }
-
-  private func listeners(of owner: Owner) -> Fanout.Listeners? {
-    if let listeners, listeners.of == owner { return listeners.who }
-    let isSeen = { [viewer] (socket: WebSocket) in viewer(socket).map { owner.isSeen(by: $0) } ?? false }
-    let who = rings.subscribersSatisfy(isSeen) ? nil : Fanout.Listeners(isSeen)
-    listeners = (owner, who)
-    return who
   }
 
   /// Ends the collection, and all its followers.
@@ -287,7 +280,7 @@ class Collection {
       follower.ended(self)
     }
     followers = [:]
-    rings = ChannelRings()
+    rings = ClientRings(number)
   }
 
   // MARK: Reading
@@ -417,8 +410,8 @@ class Collection {
   /// The WebSocket gets each change from now on, with bodies that are no text in frames of this kind.
   func subscribe(_ socket: WebSocket, _ kind: MessageKind) {
     let kind = binaryForms == nil ? .text : kind
-    rings.ring(kind, Fanout(bytesMax: limits.ringBytesMax, overflow)).subscribe(socket)
-    listeners = nil
+    guard let view = viewer(socket) else { return }
+    rings.subscribe(socket, of: view, kind, at: offset, Fanout(bytesMax: limits.ringBytesMax, overflow))
   }
 
   private var overflow: Fanout.Overflow {
@@ -429,7 +422,9 @@ class Collection {
     }
   }
 
-  func unsubscribe(_ socket: WebSocket) { rings.unsubscribe(socket) }
+  func unsubscribe(_ socket: WebSocket) {
+    if let view = viewer(socket) { rings.unsubscribe(socket, of: view) }
+  }
 
   /// Reports its changes to the rounds of a page that is followed.
   func pageBegan(in rounds: PageRounds) {

@@ -97,16 +97,16 @@ final class SharedItems {
     var byteCount: Int { item?.bytes.count ?? 0 }
 
     /// Publishes what follows the number in each list's frame.
-    func publish(in rings: ChannelRings, _ forms: BinaryForms?, to recipients: Fanout.Recipients? = nil) {
-      rings.publish(item?.bytes, forms, behind: Array(",\"put\":".utf8), to: recipients) {
-        publish(in: $0, to: recipients)
+    func publish(in rings: ChannelRings, _ forms: BinaryForms?, to listeners: Fanout.Listeners? = nil) {
+      rings.publish(item?.bytes, forms, behind: Array(",\"put\":".utf8), to: listeners) {
+        publish(in: $0, to: listeners)
       }
     }
 
-    private func publish(in ring: Fanout, to recipients: Fanout.Recipients?) {
+    private func publish(in ring: Fanout, to listeners: Fanout.Listeners?) {
       if let item, item.bytes.count > Collection.sharedBytesMin {
         return ring.publish(
-          Pieces([Array(",\"put\":".utf8), item.bytes, [UInt8(ascii: "}")]]), .text, to: recipients)
+          Pieces([Array(",\"put\":".utf8), item.bytes, [UInt8(ascii: "}")]]), .text, to: listeners)
       }
       var json: [UInt8] = []
       json.reserveCapacity(byteCount + Self.frameBytes)
@@ -118,7 +118,7 @@ final class SharedItems {
         JSON.write(before?.id ?? "", to: &json)
       }
       json.append(UInt8(ascii: "}"))
-      json.withUnsafeBytes { ring.publish($0, .text, to: recipients) }
+      json.withUnsafeBytes { ring.publish($0, .text, to: listeners) }
     }
 
     private static let frameBytes = 64
@@ -351,9 +351,8 @@ final class SharedItems {
   private func update(_ key: Key, in lists: NumberSet, _ change: (Item?) -> Content?) -> [Replacement] {
     var number = numbers[key]
     var replaced: [Replacement] = []
-    let parts = number.map { items(at: $0, in: lists) } ?? [(item: nil, lists: lists)]
-    for (before, lists) in parts {
-      guard let content = change(before), before?.has(content) != true else { continue }
+    func replace(_ before: Item?, in lists: NumberSet) {
+      guard let content = change(before), before?.has(content) != true else { return }
       let item = item(content, key, at: number, before)
       if let number {
         if let before { places[number - firstPlace].take(lists, from: before) }
@@ -366,6 +365,12 @@ final class SharedItems {
       account(item.bytes.count - (before?.bytes.count ?? 0), before == nil ? 1 : 0, lists)
       if before?.bytes != item.bytes { publish(ItemChange(item: item, before: before), lists) }
       replaced.append((before, item, lists))
+    }
+    switch (number, lists.only) {
+    // A newcomer finds many.
+    case (let number?, let list?): replace(places[number - firstPlace].item(in: list), in: lists)
+    case (let number?, nil): for (before, lists) in items(at: number, in: lists) { replace(before, in: lists) }
+    case (nil, _): replace(nil, in: lists)
     }
     if let number { makeRoom(in: lists, for: number) }
     return replaced
@@ -479,8 +484,8 @@ final class SharedItems {
       changesBytes -= oldest.change.byteCount
     }
     if rings.areFollowed {
-      if listeners?.of != slots { listeners = (slots, Fanout.Listeners(viewers: slots.contains)) }
-      change.publish(in: rings, binaryForms, to: listeners.map { Fanout.Recipients($0.who, otherwise: nil) })
+      if listeners?.of != slots { listeners = (slots, Fanout.Listeners(slots.contains)) }
+      change.publish(in: rings, binaryForms, to: listeners?.who)
     }
     if followed.isEmpty { return }
     followed.intersection(slots).forEach { lists[$0]?.notifyFollowers() }

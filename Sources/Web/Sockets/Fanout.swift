@@ -8,18 +8,12 @@ internal import Reactor
 /// Invariant: a publisher never waits. A slow consumer, which is further behind than the ring reaches, gets a lag
 /// report, or loses the oldest messages (eviction), as the ring's `Overflow` says.
 package final class Fanout {
-  /// A subset of the subscribers; `includes` is called for each at its turn, once for a run of messages to the subset.
+  /// The subscribers of a numbered ring whose viewers meet a condition; it is called for each at its turn, once for a run
+  /// of messages to the same.
   package final class Listeners {
-    let includes: (WebSocket, Numbering?) -> Bool
+    let includes: (_ viewer: Int) -> Bool
 
-    package init(_ includes: @escaping (WebSocket) -> Bool) {
-      self.includes = { socket, _ in includes(socket) }
-    }
-
-    /// The subscribers of a numbered ring whose viewers meet the condition.
-    package init(viewers includes: @escaping (_ viewer: Int) -> Bool) {
-      self.includes = { _, numbering in numbering.map { includes($0.viewer) } ?? false }
-    }
+    package init(_ includes: @escaping (_ viewer: Int) -> Bool) { self.includes = includes }
   }
 
   /// A subscriber's own numbers for the messages of numbered rings: each that it is sent has its `head`, the next number,
@@ -43,18 +37,6 @@ package final class Fanout {
     }
   }
 
-  /// The recipients of a message.
-  package struct Recipients {
-    let listeners: Listeners
-    /// The text that another subscriber gets in its place, and in that of the messages before it that were not for it
-    /// either: it is made from their number. Nil for none.
-    let otherwise: ((_ count: Int) -> String)?
-
-    package init(_ listeners: Listeners, otherwise: ((_ count: Int) -> String)?) {
-      (self.listeners, self.otherwise) = (listeners, otherwise)
-    }
-  }
-
   /// The policy for a subscriber that is further behind than the ring reaches.
   package enum Overflow {
     /// Its owner gets a lag report, and it is unsubscribed.
@@ -69,7 +51,7 @@ package final class Fanout {
   let isNumbered: Bool
   private var bytesMax: Int
   let overflow: Overflow
-  private var recipientsByFrame: [Int: Recipients] = [:]
+  private var listenersByFrame: [Int: Listeners] = [:]
   /// The recipients of the last message, retained so that their identity is not reused, and the number of the current
   /// run of messages.
   private var listeners: Listeners?
@@ -124,16 +106,12 @@ package final class Fanout {
   package var subscriberCount: Int { subscribers.count }
   package func isSubscribed(_ socket: WebSocket) -> Bool { places[ObjectIdentifier(socket)] != nil }
 
-  /// Whether all subscribers meet the condition.
-  package func subscribersSatisfy(_ condition: (WebSocket) -> Bool) -> Bool { subscribers.allSatisfy(condition) }
-
   /// The bytes of the messages that are still to go out.
   package var keptBytes: Int { log.byteCount + log.largeBytes }
 
-  /// Publishes a message: to all where no recipients are named. A ring has room for four of its largest message in any case.
-  package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to recipients: Recipients? = nil)
-  {
-    guard prepare(for: bytes.count, recipients, isLarge: false) else { return }
+  /// Publishes a message: to all where no listeners are named. A ring has room for four of its largest message in any case.
+  package func publish(_ bytes: UnsafeRawBufferPointer, _ kind: MessageKind = .binary, to listeners: Listeners? = nil) {
+    guard prepare(for: bytes.count, listeners, isLarge: false) else { return }
     if isNumbered {
       log.append(bytes, kind, order: MessageSequence.next(), run: run)
     } else {
@@ -143,24 +121,25 @@ package final class Fanout {
   }
 
   /// Publishes a large message: subscribers that have it in part share its bytes with its maker, and with each other.
-  package func publish(_ payload: Pieces, _ kind: MessageKind = .binary, to recipients: Recipients? = nil) {
-    guard prepare(for: payload.count, recipients, isLarge: true) else { return }
+  package func publish(_ payload: Pieces, _ kind: MessageKind = .binary, to listeners: Listeners? = nil) {
+    guard prepare(for: payload.count, listeners, isLarge: true) else { return }
     log.append(isNumbered ? payload : Opcode(kind).frame(payload), kind, order: MessageSequence.next(), run: run)
     offer(payload.count)
   }
 
   /// Prepares the ring for a message; returns whether there are subscribers.
-  private func prepare(for count: Int, _ recipients: Recipients?, isLarge: Bool) -> Bool {
+  private func prepare(for count: Int, _ recipients: Listeners?, isLarge: Bool) -> Bool {
+    precondition(isNumbered || recipients == nil, "all subscribers of a plain ring have each message")
     bytesMax = max(bytesMax, 4 * count)
     if subscribers.isEmpty {
       // No subscriber is behind.
       log.drop(before: log.end)
-      recipientsByFrame.removeAll()
+      listenersByFrame.removeAll()
       return false
     }
-    if let recipients { recipientsByFrame[log.end] = recipients }
-    if isLarge || isRunOver || recipients?.listeners !== listeners {
-      listeners = recipients?.listeners
+    if let recipients { listenersByFrame[log.end] = recipients }
+    if isLarge || isRunOver || recipients !== listeners {
+      listeners = recipients
       run += 1
     }
     isRunOver = isLarge
@@ -208,13 +187,13 @@ package final class Fanout {
     return true
   }
 
-  func recipients(of frame: Int) -> Recipients? { recipientsByFrame[frame] }
+  func listeners(of frame: Int) -> Listeners? { listenersByFrame[frame] }
 
   private func drop(before frame: Int) {
     let start = log.start
     log.drop(before: frame)
-    if recipientsByFrame.isEmpty { return }
-    for frame in start..<log.start { recipientsByFrame[frame] = nil }
+    if listenersByFrame.isEmpty { return }
+    for frame in start..<log.start { listenersByFrame[frame] = nil }
   }
 
   /// Continues in the next turn of the loop where some are left; the loop has read its input by then.

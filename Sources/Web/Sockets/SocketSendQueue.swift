@@ -148,7 +148,7 @@ final class SocketSendQueue {
   // MARK: Sending
 
   /// Sends as much as the transport takes, up to a share; false where it is broken.
-  func flush(to transport: Transport, for socket: WebSocket) -> Bool {
+  func flush(to transport: Transport) -> Bool {
     isBlocked = false
     flushedBytes = 0
     while !isBlocked, flushedBytes < Self.shareBytesMax {
@@ -162,13 +162,13 @@ final class SocketSendQueue {
       if hasEnds { removeDone() }
       if let urgent = nextUrgent() {
         if queueDropNotice(at: urgent) { continue }
-        guard sendRing(urgent, upTo: .max, transport, socket) else { return false }
+        guard sendRing(urgent, upTo: .max, transport) else { return false }
         continue
       }
       guard let (index, limit) = nextSource() else { break }
       guard
         index < 0
-          ? sendOwn(upTo: limit, transport) : sendRing(index, upTo: limit, transport, socket)
+          ? sendOwn(upTo: limit, transport) : sendRing(index, upTo: limit, transport)
       else { return false }
     }
     if own.isEmpty { own.release() }
@@ -228,17 +228,13 @@ final class SocketSendQueue {
   }
 
   private func sendRing(
-    _ index: Int, upTo limit: UInt64, _ transport: Transport, _ socket: WebSocket
+    _ index: Int, upTo limit: UInt64, _ transport: Transport
   ) -> Bool {
     if let numbering = cursors[index].numbering {
-      number(numbering, index, upTo: limit, socket)
+      number(numbering, index, upTo: limit)
       return true
     }
     let (log, next) = (cursors[index].fanout.log, cursors[index].next)
-    if !includes(socket, index, next) {
-      passOver(index, upTo: limit, socket)
-      return true
-    }
     let last = run(of: log, from: next, to: cursors[index].last, upTo: limit)
     if let large = log.large(next) {
       begin(large, isShared: true)
@@ -250,37 +246,18 @@ final class SocketSendQueue {
     return true
   }
 
-  /// Passes over the next frames of a ring that are not for the socket, which gets one for all of them.
-  private func passOver(_ index: Int, upTo limit: UInt64, _ socket: WebSocket) {
-    let (fanout, first, last) = (cursors[index].fanout, cursors[index].next, cursors[index].last)
-    var (next, count, otherwise) = (first, 0, ((Int) -> String)?.none)
-    while next < last, fanout.log.order(of: next) < limit, !includes(socket, index, next) {
-      let start = next
-      next = fanout.log.end(ofRunAt: next, upTo: last, before: limit)
-      guard let text = fanout.recipients(of: next - 1)?.otherwise else { continue }
-      count += next - start
-      otherwise = text
-    }
-    cursors[index].next = next
-    guard let otherwise else { return }
-    let frame = Opcode.text.frame(Array(otherwise(count).utf8))
-    rest.append(frame)
-    meter.framesOut += 1
-    meter.frameBytesOut += frame.count
-  }
-
   /// The size of numbered frames from which on those that follow are made later.
   private static let numberedBytesMax = 16 << 10
   /// The most that a frame has before the bytes that all get.
   private static let numberedHeadBytes = 64
 
   /// Numbers those of the next frames of a ring that are for the socket: they go out next.
-  private func number(_ numbering: Fanout.Numbering, _ index: Int, upTo limit: UInt64, _ socket: WebSocket) {
+  private func number(_ numbering: Fanout.Numbering, _ index: Int, upTo limit: UInt64) {
     let (log, last) = (cursors[index].fanout.log, cursors[index].last)
     var (frame, bytes) = (cursors[index].next, [UInt8]())
     while frame < last, bytes.count < Self.numberedBytesMax, log.order(of: frame) < limit {
       defer { cursors[index].next = frame }
-      guard includes(socket, index, frame) else {
+      guard includes(numbering.viewer, index, frame) else {
         frame += 1
         continue
       }
@@ -320,12 +297,11 @@ final class SocketSendQueue {
     return rest.count
   }
 
-  /// Whether a frame of a ring is for the socket. Evaluated once for each run of frames.
-  private func includes(_ socket: WebSocket, _ index: Int, _ frame: Int) -> Bool {
+  /// Whether a frame of a ring is for a viewer. Evaluated once for each run of frames.
+  private func includes(_ viewer: Int, _ index: Int, _ frame: Int) -> Bool {
     let run = cursors[index].fanout.log.run(of: frame)
     if cursors[index].inclusion?.run != run {
-      let recipients = cursors[index].fanout.recipients(of: frame)
-      cursors[index].inclusion = (run, recipients?.listeners.includes(socket, cursors[index].numbering) ?? true)
+      cursors[index].inclusion = (run, cursors[index].fanout.listeners(of: frame)?.includes(viewer) ?? true)
     }
     return cursors[index].inclusion?.isIncluded ?? true
   }

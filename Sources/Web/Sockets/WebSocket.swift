@@ -383,7 +383,7 @@ package final class WebSocket {
       if !sendQueue.isBlocked { waitForTurn() }
       return watch()
     }
-    guard sendQueue.flush(to: transport, for: self) else { return fail() }
+    guard sendQueue.flush(to: transport) else { return fail() }
     if sendQueue.isCutShort { waitForTurn() }
     updateCount()
     if needsWritableCall, sendQueue.ownBytes < resumeBytes ?? queuedBytesMax / 2, state == .open {
