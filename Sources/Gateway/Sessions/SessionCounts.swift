@@ -6,9 +6,13 @@ final class SessionCounts {
   /// How often they are published while the list of sessions is followed. A client that reads the list gets the present
   /// ones.
   private static let interval: Duration = .milliseconds(100)
+  /// Many take a twentieth of the time, and come every half second.
+  private static let pauseFactor = 19
+  private static let pauseMax: Duration = .milliseconds(500)
 
   private var due: [SessionModel] = []
   private var publishedAt = Instant.now
+  private var pause = interval
   private var isScheduled = false
   private unowned let core: Core
 
@@ -27,8 +31,7 @@ final class SessionCounts {
   func schedule() {
     guard !due.isEmpty, !isScheduled, core.sessionList.isFollowed else { return }
     isScheduled = true
-    let pause = max(.zero, Self.interval - (Instant.now - publishedAt))
-    core.reactor.schedule(after: pause) { [weak self] in
+    core.reactor.schedule(after: max(.zero, pause - (Instant.now - publishedAt))) { [weak self] in
       self?.isScheduled = false
       self?.publish()
     }
@@ -38,11 +41,13 @@ final class SessionCounts {
     let due = due
     if due.isEmpty { return }
     self.due = []
-    publishedAt = Instant.now
+    let start = Instant.now
     for model in due {
       model.isPublishingDue = false
       core.publish(model)
     }
+    publishedAt = Instant.now
+    pause = max(Self.interval, min(Self.pauseMax, (publishedAt - start) * Self.pauseFactor))
   }
 
   func remove(_ model: SessionModel) {
