@@ -44,6 +44,29 @@ TWO_FOLLOWERS = """async (gateway, path, make) => {
   await gateway.get('/healthz')
   return told
 }"""
+# A hundred messages in a history of 64, as a follower has them and as the gateway does; five leave at once.
+FULL_HISTORY = """async (gateway) => {
+  const [from, to] = await Promise.all(['Anna', 'Ben'].map(async (displayName) => {
+    const peer = await gateway.post('/v1/peers', { displayName })
+    return gateway.post('/v1/sessions', { peer: peer.id, adhoc: 'full', history: { keep: 'memory', count: 64 } })
+  }))
+  const messages = gateway.follow(`/v1/sessions/${to.id}/messages`)
+  const gone = []
+  messages.on('del', ({ item }) => gone.push(item.id))
+  await messages.ready
+  const members = gateway.follow(`/v1/sessions/${from.id}/members`)
+  const until = async (condition) => { while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10)) }
+  await until(() => members.items.some(({ state }) => state === 'connected'))
+  for (let number = 1; number <= 100; number += 1) {
+    await gateway.send(from.id, String(number))
+  }
+  await until(() => gone.length === 40)
+  const { items } = await gateway.get(`/v1/sessions/${to.id}/messages`)
+  return {
+    same: JSON.stringify(items) === JSON.stringify(messages.items), first: items[0].body, count: items.length,
+    gone: gone.length, complete: messages.isComplete,
+  }
+}"""
 # A message of bytes, as a listener has it and as the list has it.
 BYTES = """async (gateway) => {
   const anna = await gateway.peer({ name: 'Anna', reuse: false })
@@ -152,6 +175,16 @@ class Client(ClientStage):
             console.log(JSON.stringify(await ({BYTES})(gateway)))
         """)
         self.assertEqual(SAME_BYTES, json.loads(said))
+
+    def test_messages_that_leave_a_full_history_together_are_gone_in_node(self):
+        said = self.run_node(GLOBAL_WEBSOCKET + f"""
+            const {{ Vicinity }} = await import('vicinity-client')
+            const gateway = new Vicinity('{self.gateway.url}')
+            await gateway.pair('{self.gateway.new_code()}', {{ name: 'Node' }})
+            console.log(JSON.stringify(await ({FULL_HISTORY})(gateway)))
+            gateway.close()
+        """)
+        self.assertEqual({"same": True, "first": "41", "count": 60, "gone": 40, "complete": True}, json.loads(said))
 
     def test_gateway_that_knows_no_binary_messages_is_connected_to_without_them(self):
         said = self.run_node(WEBSOCKET + OLDER_GATEWAY + f"""

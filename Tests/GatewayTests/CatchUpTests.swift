@@ -17,7 +17,7 @@ struct CatchUpTests {
   }
 
   private static func apply(_ changes: some Sequence<Change>, to items: inout [String: [UInt8]]) {
-    for change in changes { items[change.id] = change.bytes }
+    for change in changes { for id in change.ids { items[id] = change.bytes } }
   }
 
   private func items(_ channel: Collection) -> [String: [UInt8]] {
@@ -113,6 +113,52 @@ struct CatchUpTests {
     put(25...25)
     #expect(channel.changes(after: Position(epoch: "abc", offset: 12)) == nil)
     #expect(channel.changes(after: Position(epoch: "abc", offset: 13))?.count == 12)
+  }
+
+  @Test func `the oldest items of a full channel leave together, those of each owner by a change of their own`() {
+    let channel = channel()
+    func put(_ numbers: ClosedRange<Int>, _ owner: Owner) {
+      for number in numbers {
+        channel.put("m\(number)", ["id": .text("m\(number)")], owner: owner, facets: ["odd": "\(number % 2 == 1)"])
+      }
+    }
+    put(1...2, .gateway)
+    put(3...60, .client(viewer.id))
+    #expect(channel.count == 60 && channel.offset == 60)
+    put(61...61, .gateway)
+    let last = channel.changes(after: Position(epoch: "abc", offset: 61)) ?? []
+    #expect(last.map(\.ids) == [["m1", "m2"]] && channel.count == 59)
+    put(62...63, .gateway)
+    let next = channel.changes(after: Position(epoch: "abc", offset: 64)) ?? []
+    #expect(next.map(\.ids) == [["m3", "m4", "m5", "m6"]] && channel.count == 57)
+    // A reader with a filter is told of what it had.
+    func removed(_ filter: [String: String]) -> [String] {
+      if case .del(let ids)? = next.first?.update(for: viewer, where: filter) { ids } else { [] }
+    }
+    #expect(removed([:]) == ["m3", "m4", "m5", "m6"] && removed(["odd": "true"]) == ["m3", "m5"])
+    #expect(removed(["odd": "other"]) == [])
+    #expect(
+      String(decoding: next[next.startIndex].json(putting: nil, in: 7), as: UTF8.self)
+        == #"{"n":7,"o":65,"gone":["m3","m4","m5","m6"]}"#)
+  }
+
+  @Test func `items that are gone for a reader far behind are told at once`() throws {
+    let channel = channel()
+    func put(_ numbers: ClosedRange<Int>) {
+      for number in numbers { channel.put("m\(number)", ["id": .text("m\(number)")], owner: .gateway) }
+    }
+    put(1...40)
+    let known = channel.seen(by: viewer).map(\.id)
+    var catchUp = CatchUp(knowing: known, upTo: channel.lastOrdinal)
+    let position = channel.position
+    for id in known { channel.remove(id) }
+    put(41...60)
+    guard case .changes(let batch) = catchUp.next(after: position, of: channel, for: viewer, atMost: 1 << 16) else {
+      Issue.record("it has lost its way")
+      return
+    }
+    #expect(batch.changes.first?.ids == known)
+    #expect(batch.changes.dropFirst().map(\.id) == (41...48).map { "m\($0)" })
   }
 
   @Test func `one encoding is shared by the sockets of a client, while one of them sends it`() throws {

@@ -143,6 +143,44 @@ struct CrowdViewTests {
     }
   }
 
+  @Test func `a full history says once which of its oldest messages are gone`() async throws {
+    try await withGateway { gateway in
+      let viewers = try await Self.crowd(at: gateway, of: 3, keeping: ["keep": "memory", "count": 64])
+      let reader = viewers[1]
+      let position = try await reader.client.position(of: reader.messages)
+      let talk = try await Talk.connected(reader.client)
+      let ok = try await talk.ask(["id": 1, "subscribe": ["channel": .text(reader.messages)]])["ok"]
+      let events = try await reader.client.follow(reader.messages)
+      #expect(try await events.next()?.name == "snapshot")
+      for number in 0..<100 { try await Self.send("message \(number)", from: viewers[0]) }
+
+      var (has, gone, frames): ([JSON], [JSON], Int) = ([], [], 0)
+      // Five leave at once.
+      while frames < 100 + 8 {
+        let change = try await talk.change(of: ok?["number"])
+        frames += 1
+        #expect(change["o"] == .number(frames), "\(change.line)")
+        if let id = change["put"]?["id"] { has.append(id) }
+        for id in change["gone"]?.list ?? [] {
+          #expect(has.first == id)
+          gone.append(has.removeFirst())
+        }
+      }
+      let items = try await reader.client.get(reader.messages).json["items"]?.list ?? []
+      #expect(items.compactMap { $0["id"] } == has && has.count == 60 && gone.count == 40)
+
+      let changes = try await reader.client.get("\(reader.messages)?since=\(position)").json["changes"]?.list ?? []
+      #expect(changes.compactMap { $0["del"] } == gone && changes.count == 140)
+      #expect(Set(changes.compactMap { $0["o"] }).count == frames)
+      var deleted: [JSON] = []
+      while deleted.count < gone.count {
+        let event = try #require(try await events.next())
+        if event.name == "del", let id = event.data["id"] { deleted.append(id) }
+      }
+      #expect(deleted == gone)
+    }
+  }
+
   @Test(arguments: ["memory", "durable"])
   func `what one client deletes stays with the others, and nobody after it sees it`(kept: String) async throws {
     try await withGateway { gateway in

@@ -41,7 +41,7 @@ struct SharedListTests {
         let since = Position(epoch: "abc", offset: plain.offset - back)
         guard let changes = list.changes(after: since), let others = plain.changes(after: since) else { continue }
         #expect(changes.map(\.offset) == others.map(\.offset))
-        #expect(changes.map(\.id) == others.map(\.id) && changes.map(\.bytes) == others.map(\.bytes))
+        #expect(changes.map(\.ids) == others.map(\.ids) && changes.map(\.bytes) == others.map(\.bytes))
         #expect(changes.map { $0.facetsBefore == nil } == others.map { $0.facetsBefore == nil })
       }
     }
@@ -63,7 +63,7 @@ struct SharedListTests {
         for change in batch.changes {
           #expect(change.offset > position.offset)
           position.offset = change.offset
-          has[change.id] = change.bytes
+          for id in change.ids { has[id] = change.bytes }
         }
         #expect(batch.position.offset >= position.offset)
         reader = (batch.position, catchUp, has)
@@ -143,6 +143,31 @@ struct SharedListTests {
     var limits = Collection.Limits()
     (limits.changesMax, limits.itemsMax, limits.itemsBytesMax) = (10, 12, 150)
     Self.run(seed, limits, areMessages: true)
+  }
+
+  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  func `messages that make room together are those that each list would remove`(seed: UInt64) {
+    var limits = Collection.Limits()
+    (limits.changesMax, limits.itemsMax) = (10, 33)
+    Self.run(seed, limits, areMessages: true)
+  }
+
+  @Test func `a full list is rid of some items by one change, of the lists that have the same`() {
+    var limits = Collection.Limits()
+    limits.itemsMax = 160
+    let items = SharedItems(epoch: "abc", limits)
+    let (first, second) = (Pair(1, items), Pair(2, items))
+    var both = NumberSet(first.list.slot)
+    both.insert(second.list.slot)
+    for number in 1...161 { items.put("m\(number)", SharedItems.Content(bytes: [0x30], facets: [:]), in: both) }
+    for list in [first.list, second.list] {
+      #expect(list.count == 150 && list.all.first?.id == "m12")
+      let last = list.changes(after: Position(epoch: "abc", offset: 161))
+      #expect(last?.map(\.ids) == [(1...11).map { "m\($0)" }])
+    }
+    #expect(items.number == 162)
+    for number in 162...171 { items.put("m\(number)", SharedItems.Content(bytes: [0x30], facets: [:]), in: both) }
+    #expect(first.list.count == 160 && items.number == 172)
   }
 
   @Test func `a list with the slot of an ended one does not show what that one had`() {

@@ -193,7 +193,7 @@ export class Channel {
   }
 
   /** Whether the change is the next one. */
-  take({ o, put, del, page, dropped, skip = dropped ?? 1 }) {
+  take({ o, put, del, gone = del === undefined ? [] : [del], page, dropped, skip = dropped ?? 1 }) {
     const [epoch, offset] = this.position.split('.')
     if (page) {
       this.position = `${epoch}.${o}`
@@ -212,8 +212,8 @@ export class Channel {
       return true
     }
     if (put) this.#put(put)
-    if (del !== undefined) this.#delete(del)
-    if (put || del !== undefined) this.#announce('change')
+    for (const id of gone) this.#delete(id)
+    if (put || gone.length > 0) this.#announce('change')
     return true
   }
 

@@ -3,8 +3,9 @@
 /// Invariants:
 /// - Each step reads the collection as it is then; nothing is held for a slow reader but the IDs of what it knows.
 /// - Where the next changes are no longer kept, a reader that began with a snapshot gets the difference between what it
-///   knows and what is there, up to the oldest change that is kept: one change for each item, numbered below the offset
-///   of that change. A reader that stops before the end of the difference resumes with a new snapshot.
+///   knows and what is there, up to the oldest change that is kept: one change for each item that was put, and one for
+///   many that are gone, numbered below the offset of that change. A reader that stops before the end of the difference
+///   resumes with a new snapshot.
 struct CatchUp {
   enum Step {
     case changes(ChangeBatch)
@@ -63,7 +64,7 @@ struct CatchUp {
   ) -> ChangeBatch {
     var bytes = 0
     let batch = changes.prefix { change in
-      defer { bytes += change.bytes?.count ?? change.id.utf8.count }
+      defer { bytes += change.bytes?.count ?? change.ids.reduce(0) { $0 + $1.utf8.count } }
       return bytes < bytesMax
     }
     return ChangeBatch(
@@ -73,7 +74,9 @@ struct CatchUp {
 
   private mutating func learn(_ changes: [Change], _ client: ClientView) {
     if known == nil { return }
-    for change in changes where change.owner.isSeen(by: client) { news[change.id] = change.bytes != nil }
+    for change in changes where change.owner.isSeen(by: client) {
+      for id in change.ids { news[id] = change.bytes != nil }
+    }
     if news.count > Self.newsMax { (known, news) = (knownNow, [:]) }
   }
 
@@ -90,7 +93,7 @@ struct CatchUp {
     else { return false }
     let firstOrdinal = collection.ordinal(at: first - 1) + 1
     // Later deletions are reported by the changes that are kept.
-    let deletedLater = Set(kept.lazy.filter { $0.bytes == nil }.map(\.id))
+    let deletedLater = Set(kept.lazy.filter { $0.bytes == nil }.flatMap(\.ids))
     let deleted = known.filter { id in
       guard let item = collection[id] else { return !deletedLater.contains(id) }
       if item.ordinal <= ordinal { return false }
@@ -116,18 +119,26 @@ struct CatchUp {
     var batch = ChangeBatch(changes: [], position: position)
     guard var difference else { return batch }
     var bytes = 0
-    func add(_ id: String, _ item: Item?) {
-      batch.position.offset += 1
-      bytes += item?.bytes.count ?? id.utf8.count
-      batch.changes.append(
-        Change(
-          offset: batch.position.offset, owner: item?.owner ?? .client(client.id), id: id, bytes: item?.bytes,
-          facets: item?.facets, facetsBefore: nil))
+    var removed: [RemovedItem] = []
+    // As many at least as one change removes: so there are no more changes than those that are no longer kept.
+    while bytes < bytesMax || removed.count < Collection.Limits.removedMax, let id = difference.deleted.popFirst() {
+      bytes += id.utf8.count
+      removed.append(RemovedItem(id: id, facets: [:]))
     }
-    while bytes < bytesMax, let id = difference.deleted.popFirst() { add(id, nil) }
+    if !removed.isEmpty {
+      batch.position.offset += 1
+      batch.changes.append(
+        Change(removing: removed, offset: batch.position.offset, owner: .client(client.id)))
+    }
     while bytes < bytesMax, let id = difference.changed.popFirst() {
       // An item that was deleted meanwhile is reported by a later change, or by the next difference.
-      if let item = collection[id], item.owner.isSeen(by: client) { add(id, item) }
+      guard let item = collection[id], item.owner.isSeen(by: client) else { continue }
+      batch.position.offset += 1
+      bytes += item.bytes.count
+      batch.changes.append(
+        Change(
+          offset: batch.position.offset, owner: item.owner, id: id, bytes: item.bytes, facets: item.facets,
+          facetsBefore: nil))
     }
     self.difference = difference
     if difference.deleted.isEmpty, difference.changed.isEmpty {

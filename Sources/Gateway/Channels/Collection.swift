@@ -26,7 +26,7 @@ class Collection {
     var ownChangesMax = 1_024
     /// Limit for how far a WebSocket may be behind.
     var ringBytesMax = 1 << 20
-    /// Limits past which the oldest items are removed (eviction), and their removal is published.
+    /// Limits past which the oldest items are removed (eviction), some at once, and their removal is published.
     var itemsMax = Int.max
     var itemsBytesMax = Int.max
     /// Whether bursts of changes are coalesced (throttled) for WebSockets.
@@ -40,6 +40,18 @@ class Collection {
 
     /// The limits for members of a crowd: a newcomer finds many, and reads them again where it comes back soon.
     static let crowd = Limits(ownChangesMax: 128, ringBytesMax: 4 << 20, isPaced: true)
+
+    /// Limit for the items that are removed together. Of a few, one makes room for the next.
+    static let removedMax = 64
+
+    func isFull(_ count: Int, _ bytes: Int) -> Bool { count > itemsMax || bytes > itemsBytesMax }
+
+    /// Whether one more of the oldest items is removed than so many: a full collection makes room for some more items,
+    /// so that followers are told once for all of them.
+    func removesMore(than removed: Int, leaving count: Int, _ bytes: Int) -> Bool {
+      removed < Self.removedMax
+        && (count > itemsMax - min(itemsMax / 16, Self.removedMax - 1) || bytes > itemsBytesMax - itemsBytesMax / 64)
+    }
   }
 
   let path: String
@@ -147,11 +159,23 @@ class Collection {
     publish(
       Change(
         offset: offset, owner: owner, id: id, bytes: bytes, facets: facets, facetsBefore: before?.facets))
-    while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.first, oldest.id != id
-    {
-      remove(oldest.id)
+    while limits.isFull(items.count, items.bytes), let oldest = items.first, oldest.id != id {
+      removeOldest(of: oldest.owner, before: id)
     }
     return item
+  }
+
+  /// Removes the oldest items of an owner, as far as no other items are between them, as one change.
+  private func removeOldest(of owner: Owner, before id: String) {
+    var removed: [RemovedItem] = []
+    while let oldest = items.first, oldest.owner == owner, oldest.id != id,
+      limits.removesMore(than: removed.count, leaving: items.count, items.bytes)
+    {
+      removed.append(RemovedItem(id: oldest.id, facets: oldest.facets))
+      _ = items.remove(oldest.id)
+    }
+    lastOffset += 1
+    publish(Change(removing: removed, offset: offset, owner: owner))
   }
 
   /// Publishes an item that is not kept, made with the id that it gets.
@@ -190,9 +214,7 @@ class Collection {
   }
 
   private func makeRoom() {
-    while items.count > limits.itemsMax || items.bytes > limits.itemsBytesMax, let oldest = items.first {
-      evict(oldest)
-    }
+    while limits.isFull(items.count, items.bytes), let oldest = items.first { evict(oldest) }
   }
 
   /// Removes the items that are no longer stored.
@@ -225,8 +247,7 @@ class Collection {
   func remove(_ id: String) {
     guard let item = items.remove(id) else { return }
     lastOffset += 1
-    publish(
-      Change(offset: offset, owner: item.owner, id: id, bytes: nil, facets: nil, facetsBefore: item.facets))
+    publish(Change(removing: [RemovedItem(id: id, facets: item.facets)], offset: offset, owner: item.owner))
   }
 
   /// Removes the items of an owner that is gone.

@@ -141,8 +141,12 @@ final class EventStream: Follower, BodySource {
       let end = "\n\n".utf8
       waiting.append(
         bytes.count > Self.sharedBytesMin ? Pieces([head, bytes, Array(end)]) : Pieces([head + bytes + end]))
-    case .del:
-      write("event: del\nid: \(position)\ndata: \(JSON.object([.init("id", .text(change.id))]).line)\n\n")
+    case .del(let ids):
+      // A client that has read only some of them resumes before all of them.
+      for id in ids {
+        let place = id == ids.last ? "id: \(position)\n" : ""
+        write("event: del\n\(place)data: \(JSON.object([.init("id", .text(id))]).line)\n\n")
+      }
     }
   }
 

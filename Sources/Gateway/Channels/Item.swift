@@ -1,6 +1,3 @@
-internal import Notation
-internal import Web
-
 /// One item of a collection, as clients see it.
 final class Item: Sendable {
   let id: String
@@ -48,67 +45,6 @@ final class Item: Sendable {
       pieces.append(item.bytes)
     }
     return pieces
-  }
-}
-
-/// One numbered change of a collection.
-struct Change: Sendable {
-  let offset: UInt64
-  let owner: Owner
-  let id: String
-  /// The item as it is now; nil where it was removed.
-  let bytes: [UInt8]?
-  /// The item's facets now, and before the change; nil where it was removed, or is new.
-  let facets: [String: String]?
-  let facetsBefore: [String: String]?
-
-  /// The JSON of the change in pieces, without a copy of the item's bytes.
-  func pieces(putting bytes: [UInt8], in number: Int) -> Pieces {
-    Pieces([head(in: number), bytes, [UInt8(ascii: "}")]])
-  }
-
-  /// The JSON of the change before the item.
-  func head(in number: Int) -> [UInt8] { Array("{\"n\":\(number),\"o\":\(offset),\"put\":".utf8) }
-
-  enum Update {
-    case put([UInt8])
-    case del
-    case nothing
-  }
-
-  /// The size of all but the item, or its id.
-  private static let frameBytes = 64
-
-  /// The JSON of the change: the item that was put, or the id of a removed one; with the channel's number where several
-  /// channels share a connection.
-  func json(putting bytes: [UInt8]?, in number: Int? = nil) -> [UInt8] {
-    var json: [UInt8] = []
-    json.reserveCapacity((bytes?.count ?? id.utf8.count) + Self.frameBytes)
-    if let number {
-      json += "{\"n\":".utf8
-      JSON.write(number, to: &json)
-      json += ",\"o\":".utf8
-    } else {
-      json += "{\"o\":".utf8
-    }
-    JSON.write(Int(clamping: offset), to: &json)
-    if let bytes {
-      json += ",\"put\":".utf8
-      json += bytes
-    } else {
-      json += ",\"del\":".utf8
-      JSON.write(id, to: &json)
-    }
-    json.append(UInt8(ascii: "}"))
-    return json
-  }
-
-  /// The change for a client with a filter: an item that no longer passes the filter is deleted for that client.
-  func update(for client: ClientView, where filter: [String: String]) -> Update {
-    guard owner.isSeen(by: client) else { return .nothing }
-    func isIn(_ facets: [String: String]?) -> Bool { facets.map { filter.isMet(by: $0) } ?? false }
-    if let bytes, isIn(facets) { return .put(bytes) }
-    return isIn(facetsBefore) ? .del : .nothing
   }
 }
 

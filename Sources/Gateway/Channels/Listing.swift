@@ -123,13 +123,16 @@ struct Listing: Sendable {
     }
     var told: [[UInt8]] = []
     for change in news.changes {
-      let telling = change.update(for: client, where: filter)
-      if case .nothing = telling { continue }
-      if !told.isEmpty { told.append(Item.comma) }
-      if case .put(let bytes) = telling {
+      switch change.update(for: client, where: filter) {
+      case .nothing: break
+      case .put(let bytes):
+        if !told.isEmpty { told.append(Item.comma) }
         told += [Array("{\"o\":\(change.offset),\"put\":".utf8), bytes, [UInt8(ascii: "}")]]
-      } else {
-        told.append(change.json(putting: nil))
+      case .del(let ids):
+        for id in ids {
+          if !told.isEmpty { told.append(Item.comma) }
+          told.append(JSON.object([.init("o", .number(Int(clamping: change.offset))), .init("del", .text(id))]).bytes)
+        }
       }
     }
     let dropped = news.dropped > 0 ? ",\"dropped\":\(news.dropped)" : ""

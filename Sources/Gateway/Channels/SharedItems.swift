@@ -1,5 +1,4 @@
 internal import Nearby
-internal import Notation
 internal import Web
 
 /// The items of lists that mostly have the same: each is kept once, with the set of lists that it is in, and a change
@@ -62,66 +61,10 @@ final class SharedItems {
     }
   }
 
-  /// The content of an item: its JSON, and the member that it shows, if it is one.
-  struct Content {
-    let bytes: [UInt8]
-    let facets: [String: String]
-    var member: MemberModel?
-  }
-
   /// The ID of a place; one that a list has for itself is that list's.
   private struct Key: Hashable {
     let id: String
     var list = -1
-  }
-
-  /// A change, and the lists that have it.
-  struct SharedChange {
-    let number: UInt64
-    let lists: NumberSet
-    let change: ItemChange
-  }
-
-  /// An item that was put, or that was removed, and the one before.
-  struct ItemChange {
-    let item: Item?
-    let before: Item?
-
-    /// As a list numbers it.
-    func change(_ offset: UInt64) -> Change {
-      Change(
-        offset: offset, owner: (item ?? before)?.owner ?? .operators, id: (item ?? before)?.id ?? "",
-        bytes: item?.bytes, facets: item?.facets, facetsBefore: before?.facets)
-    }
-
-    var byteCount: Int { item?.bytes.count ?? 0 }
-
-    /// Publishes what follows the number in each list's frame.
-    func publish(in rings: ChannelRings, _ forms: BinaryForms?, to listeners: Fanout.Listeners? = nil) {
-      rings.publish(item?.bytes, forms, behind: Array(",\"put\":".utf8), to: listeners) {
-        publish(in: $0, to: listeners)
-      }
-    }
-
-    private func publish(in ring: Fanout, to listeners: Fanout.Listeners?) {
-      if let item, item.bytes.count > Collection.sharedBytesMin {
-        return ring.publish(
-          Pieces([Array(",\"put\":".utf8), item.bytes, [UInt8(ascii: "}")]]), .text, to: listeners)
-      }
-      var json: [UInt8] = []
-      json.reserveCapacity(byteCount + Self.frameBytes)
-      if let item {
-        json += ",\"put\":".utf8
-        json += item.bytes
-      } else {
-        json += ",\"del\":".utf8
-        JSON.write(before?.id ?? "", to: &json)
-      }
-      json.append(UInt8(ascii: "}"))
-      json.withUnsafeBytes { ring.publish($0, .text, to: listeners) }
-    }
-
-    private static let frameBytes = 64
   }
 
   /// How many times the changes of one list are kept for all together: several groups may share the items.
@@ -391,24 +334,27 @@ final class SharedItems {
 
   func remove(_ id: String, from list: Int) {
     for key in [Key(id: id, list: list), Key(id: id)] {
-      if let number = numbers[key], remove(NumberSet(list), at: number) { break }
+      guard let number = numbers[key], item(key, list) != nil else { continue }
+      remove(NumberSet(list), at: [number])
+      break
     }
     compact()
   }
 
-  /// Takes lists out of a place; whether any was there.
-  @discardableResult
-  private func remove(_ lists: NumberSet, at number: Int) -> Bool {
-    var isThere = false
-    for (item, lists) in items(at: number, in: lists) {
-      guard let item else { continue }
-      isThere = true
-      places[number - firstPlace].take(lists, from: item)
-      account(-item.bytes.count, -1, lists)
-      publish(ItemChange(item: nil, before: item), lists)
+  /// Takes lists out of places at which all of them have an item, as one change.
+  private func remove(_ lists: NumberSet, at numbers: [Int]) {
+    var removed: [RemovedItem] = []
+    for number in numbers {
+      for (item, lists) in items(at: number, in: lists) {
+        guard let item else { continue }
+        places[number - firstPlace].take(lists, from: item)
+        account(-item.bytes.count, -1, lists)
+        // All that they have of a message has the same facets.
+        if removed.last?.id != item.id { removed.append(RemovedItem(id: item.id, facets: item.facets)) }
+      }
+      forget(number)
     }
-    forget(number)
-    return isThere
+    publish(ItemChange(removing: removed), lists)
   }
 
   private func account(_ bytes: Int, _ count: Int, _ slots: NumberSet) {
@@ -424,23 +370,42 @@ final class SharedItems {
   private func makeRoom(in slots: NumberSet, for place: Int) {
     if limits.itemsMax == .max, limits.itemsBytesMax == .max { return }
     while true {
-      var oldest: [Int: NumberSet] = [:]
+      var oldest: [[Int]: NumberSet] = [:]
       slots.forEach { slot in
-        guard let list = lists[slot], list.isFull, let number = oldestPlace(of: list), number != place else { return }
-        oldest[number, default: NumberSet()].insert(slot)
+        guard let list = lists[slot], limits.isFull(list.count, list.bytes) else { return }
+        let numbers = isDurable ? oldestPlace(of: list).map { [$0] } ?? [] : oldestPlaces(of: list, before: place)
+        if let first = numbers.first, first != place { oldest[numbers, default: NumberSet()].insert(slot) }
       }
       if oldest.isEmpty { return compact() }
-      for (number, lists) in oldest.sorted(by: { $0.key < $1.key }) {
-        if isDurable { evict(lists, at: number) } else { remove(lists, at: number) }
+      for (numbers, lists) in oldest.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+        if isDurable { evict(lists, at: numbers[0]) } else { remove(lists, at: numbers) }
       }
     }
   }
 
+  /// The oldest places of a full list that make room for some more items, up to another.
+  private func oldestPlaces(of list: SharedList, before end: Int) -> [Int] {
+    var (numbers, count, bytes): ([Int], Int, Int) = ([], list.count, list.bytes)
+    var next = oldestPlace(of: list)
+    while let number = next, number != end, let item = places[number - firstPlace].item(in: list.slot),
+      limits.removesMore(than: numbers.count, leaving: count, bytes)
+    {
+      numbers.append(number)
+      (count, bytes) = (count - 1, bytes - item.bytes.count)
+      next = place(of: list, from: number + 1)
+    }
+    return numbers
+  }
+
   private func oldestPlace(of list: SharedList) -> Int? {
-    var number = max(list.oldestPlace, firstPlace)
-    while number < firstPlace + places.count, places[number - firstPlace].item(in: list.slot) == nil { number += 1 }
-    list.oldestPlace = number
-    return number < firstPlace + places.count ? number : nil
+    let number = place(of: list, from: max(list.oldestPlace, firstPlace))
+    list.oldestPlace = number ?? firstPlace + places.count
+    return number
+  }
+
+  /// The first place from this one on at which a list has an item.
+  private func place(of list: SharedList, from number: Int) -> Int? {
+    (number..<max(number, firstPlace + places.count)).first { places[$0 - firstPlace].item(in: list.slot) != nil }
   }
 
   /// Forgets the ID of a place that no list has an item at.

@@ -75,8 +75,6 @@ final class SharedList: Collection {
     ownCount += count
   }
 
-  var isFull: Bool { ownCount > limits.itemsMax || ownBytes > limits.itemsBytesMax }
-
   /// Notes a change that other lists have, too.
   func advance(by change: SharedItems.ItemChange) {
     ownOffset += 1
