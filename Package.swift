@@ -123,8 +123,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "CMicroHTTPD", "COpenSSL", "CZlib", "Gateway", "Media", "Nearby", "Notation", "PowerCut", "Reactor",
-        "Store", "TestKit", "Web",
+        "CMicroHTTPD", "COpenSSL", "CZlib", "Engine", "Gateway", "Media", "Nearby", "Notation", "PowerCut", "Reactor",
+        "Store", "TestKit", "Web", "Wire",
       ],
       swiftSettings: commonSettings),
     .testTarget(name: "TidyTests", swiftSettings: commonSettings),
