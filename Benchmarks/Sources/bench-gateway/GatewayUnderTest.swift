@@ -73,8 +73,8 @@ final class GatewayUnderTest {
     return try number(Child(["sh", "-c", command]).line().split(separator: " "), 1)
   }
 
-  /// The history of a session: in memory, or in the gateway's store.
-  enum Keep: String { case memory, durable }
+  /// The history of a session: none, in memory, or in the gateway's store.
+  enum Keep: String { case none, memory, durable }
 
   func peer(_ name: String) throws -> String { try text("id", "POST", "/v1/peers", ["displayName": name]) }
 

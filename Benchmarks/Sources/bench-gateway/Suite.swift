@@ -5,10 +5,10 @@ internal import Report
 /// turns, and of several runs the median.
 struct Suite {
   enum Part: String, CaseIterable {
-    case rest, fanout, kept, idle, relay, files, rooms, arrival, crowd, crowds, history, crowded
+    case rest, fanout, kept, idle, relay, files, rooms, arrival, memory, crowd, crowds, history, crowded
 
     /// Measurements that take minutes are made only on request.
-    static let usual = allCases.filter { ![.crowd, .crowds, .history, .crowded].contains($0) }
+    static let usual = allCases.filter { ![.memory, .crowd, .crowds, .history, .crowded].contains($0) }
   }
 
   var table = Table()
@@ -37,6 +37,7 @@ struct Suite {
     case .files: try files()
     case .rooms: try rooms()
     case .arrival: try arrival()
+    case .memory: try memory()
     case .crowd: try crowd()
     case .crowds: try crowds()
     case .history: try history()

@@ -4,7 +4,7 @@ internal import Report
 
 let usage = """
   Usage: bench-gateway [part ...] [number ...]
-    part    \(Suite.Part.allCases.map(\.rawValue).joined(separator: ", ")); if none is named, all of them but the last four
+    part    \(Suite.Part.allCases.map(\.rawValue).joined(separator: ", ")); if none is named, all of them but the last five
     number  of 'crowded': how many seconds it measures without those who do not keep up, and with them; 20 if not told
             of 'crowd': how many peers each crowd has; \(Suite.crowdSizesUsual.map(String.init).joined(separator: " ")) if not told
             of 'crowds': how many peers all crowds have; \(Suite.crowdsSizeUsual) if not told
