@@ -170,6 +170,20 @@ struct SharedListTests {
     #expect(first.list.count == 160 && items.number == 172)
   }
 
+  @Test func `an item that no list has any more takes no memory, though its place is there`() {
+    var limits = Collection.Limits()
+    (limits.itemsMax, limits.changesMax) = (10, 1)
+    let items = SharedItems(epoch: "abc", limits)
+    let (first, second) = (Pair(1, items), Pair(2, items))
+    var both = NumberSet(first.list.slot)
+    both.insert(second.list.slot)
+    items.put("m0", SharedItems.Content(bytes: [0x30], facets: [:]), in: both)
+    weak let item = first.list["m0"]
+    #expect(item != nil)
+    for number in 1...20 { items.put("m\(number)", SharedItems.Content(bytes: [0x30], facets: [:]), in: both) }
+    #expect(item == nil && first.list.all.first?.id == "m11")
+  }
+
   @Test func `a list with the slot of an ended one does not show what that one had`() {
     let items = SharedItems(epoch: "abc", Collection.Limits())
     let (first, second) = (Pair(1, items), Pair(2, items))

@@ -3,8 +3,8 @@ internal import Nearby
 /// The owner of an item, which determines the clients that see it.
 enum Owner: Hashable, Sendable {
   case client(ClientID)
-  /// The numbers of clients that see it, and do not change it.
-  case clients(NumberSet)
+  /// The numbers of clients that see it, and do not change it. Indirect: each item has an owner, and few this one.
+  indirect case clients(NumberSet)
   /// The gateway's own peer: every paired client sees it.
   case gateway
   case operators

@@ -9,7 +9,14 @@ enum Secrets {
   private static let codeAlphabet = Array("ABCDEFGHJKMNPQRSTUVWXYZ23456789".utf8)
 
   /// An unguessable id, of 80 bits.
-  static func id() -> String { pool.withLock { $0.take(16) { text($0.map { lowerAlphabet[Int($0 & 31)] }) } } }
+  static func id() -> String { id(of: 16) }
+
+  /// An id of a message, of 75 bits. Its fifteen bytes need no memory of their own.
+  static func messageID() -> String { id(of: 15) }
+
+  private static func id(of count: Int) -> String {
+    pool.withLock { $0.take(count) { text($0.map { lowerAlphabet[Int($0 & 31)] }) } }
+  }
 
   private static let pool = Mutex(RandomPool())
 

@@ -18,40 +18,47 @@ final class SharedItems {
   }
 
   private struct Place {
-    let key: Key
+    /// The list that has the place for itself.
+    let list: Int
     let ordinal: UInt64
-    var first: Version
+    /// Nil where no list has an item here any more.
+    var first: Version?
     /// Nearly always empty.
     var others: [Version] = []
 
-    var isEmpty: Bool { first.lists.isEmpty && others.isEmpty }
+    init(_ key: Key, _ ordinal: UInt64, _ item: Item, in lists: NumberSet) {
+      (list, self.ordinal, first) = (key.list, ordinal, Version(item: item, lists: lists))
+    }
+
+    var isEmpty: Bool { first == nil }
+    var key: Key? { first.map { Key(id: $0.item.id, list: list) } }
 
     func item(in list: Int) -> Item? {
-      if first.lists.contains(list) { return first.item }
+      if let first, first.lists.contains(list) { return first.item }
       return others.isEmpty ? nil : others.first { $0.lists.contains(list) }?.item
     }
 
     /// An item with this content.
     func item(_ content: Content) -> Item? {
-      if first.item.has(content) { return first.lists.isEmpty ? nil : first.item }
+      if let first, first.item.has(content) { return first.item }
       return others.isEmpty ? nil : others.first { $0.item.has(content) }?.item
     }
 
     /// Takes lists out of an item that they have here.
     mutating func take(_ lists: NumberSet, from item: Item) {
-      if first.item === item {
-        first.lists.subtract(lists)
+      if first?.item === item {
+        first?.lists.subtract(lists)
+        if first?.lists.isEmpty == true { first = others.popLast() }
       } else if let index = others.firstIndex(where: { $0.item === item }) {
         others[index].lists.subtract(lists)
         if others[index].lists.isEmpty { others.remove(at: index) }
       }
-      if first.lists.isEmpty, let other = others.popLast() { first = other }
     }
 
     mutating func add(_ item: Item, in lists: NumberSet) {
-      if first.item === item {
-        first.lists.formUnion(lists)
-      } else if first.lists.isEmpty {
+      if first?.item === item {
+        first?.lists.formUnion(lists)
+      } else if first == nil {
         first = Version(item: item, lists: lists)
       } else if let index = others.firstIndex(where: { $0.item === item }) {
         others[index].lists.formUnion(lists)
@@ -124,7 +131,7 @@ final class SharedItems {
     for index in places.indices {
       guard let item = places[index].item(in: slot) else { continue }
       places[index].take(lists, from: item)
-      forget(index + firstPlace)
+      forget(index + firstPlace, item.id)
     }
     followed.subtract(lists)
     self.lists[slot] = nil
@@ -193,7 +200,7 @@ final class SharedItems {
       left.subtract(common)
     }
     // A copy of the place would retain all that it has.
-    see(places[number - firstPlace].first)
+    if let first = places[number - firstPlace].first { see(first) }
     for index in places[number - firstPlace].others.indices { see(places[number - firstPlace].others[index]) }
     if !left.isEmpty { found.append((nil, left)) }
     return found
@@ -233,7 +240,7 @@ final class SharedItems {
   func restore(_ item: Item, in lists: NumberSet, inOwn list: Int = -1) {
     let key = Key(id: item.id, list: list)
     numbers[key] = firstPlace + places.count
-    places.append(Place(key: key, ordinal: item.ordinal, first: Version(item: item, lists: lists)))
+    places.append(Place(key, item.ordinal, item, in: lists))
     account(item.bytes.count, 1, lists)
   }
 
@@ -254,15 +261,15 @@ final class SharedItems {
         list.noteEviction(of: item.ordinal)
         if hidingChanges { list.forgetChanges(throughNumber: item.position.offset) }
       }
+      forget(number, item.id)
     }
-    forget(number)
   }
 
   /// Removes all items up to an ordinal, and what changes tell of them.
   func expire(through ordinal: UInt64) {
     for index in places.indices {
       if places[index].ordinal > ordinal { break }
-      var lists = places[index].first.lists
+      var lists = places[index].first?.lists ?? NumberSet()
       for version in places[index].others { lists.formUnion(version.lists) }
       if !lists.isEmpty { evict(lists, at: index + firstPlace, hidingChanges: true) }
     }
@@ -303,7 +310,7 @@ final class SharedItems {
       } else {
         number = firstPlace + places.count
         numbers[key] = number
-        places.append(Place(key: key, ordinal: item.ordinal, first: Version(item: item, lists: lists)))
+        places.append(Place(key, item.ordinal, item, in: lists))
       }
       account(item.bytes.count - (before?.bytes.count ?? 0), before == nil ? 1 : 0, lists)
       if before?.bytes != item.bytes { publish(ItemChange(item: item, before: before), lists) }
@@ -351,8 +358,8 @@ final class SharedItems {
         account(-item.bytes.count, -1, lists)
         // All that they have of a message has the same facets.
         if removed.last?.id != item.id { removed.append(RemovedItem(id: item.id, facets: item.facets)) }
+        forget(number, item.id)
       }
-      forget(number)
     }
     publish(ItemChange(removing: removed), lists)
   }
@@ -409,10 +416,10 @@ final class SharedItems {
   }
 
   /// Forgets the ID of a place that no list has an item at.
-  private func forget(_ number: Int) {
+  private func forget(_ number: Int, _ id: String) {
     guard places[number - firstPlace].isEmpty else { return }
     emptyCount += 1
-    numbers[places[number - firstPlace].key] = nil
+    numbers[Key(id: id, list: places[number - firstPlace].list)] = nil
     if isDurable { onEmptied(places[number - firstPlace].ordinal) }
   }
 
@@ -424,7 +431,7 @@ final class SharedItems {
     guard emptyCount > places.count / 2 else { return }
     places.removeAll { $0.isEmpty }
     (firstPlace, emptyCount) = (0, 0)
-    for (index, place) in places.enumerated() { numbers[place.key] = index }
+    for (index, place) in places.enumerated() { if let key = place.key { numbers[key] = index } }
     for list in lists { list?.oldestPlace = 0 }
   }
 

@@ -14,7 +14,7 @@ extension Core {
     meters.message(.incoming, message.mode, message.bytes.count, times: audience.sessions.count)
     // A message of a durable history is announced once it is stored.
     if audience.messages.isEmpty, audience.otherMessages.isEmpty { return }
-    let (text, id) = (MessageText(message), Secrets.id())
+    let (text, id) = (MessageText(message), Secrets.messageID())
     let written = text.written(as: id, at: Timestamp.now)
     for model in audience.otherMessages { put(text, as: id, written, in: model) }
     let facets = messageFacets.of(text.from, text.mode.word)
@@ -114,7 +114,7 @@ extension Core {
       throw Problem(error)
     }
     meters.message(.outgoing, .reliable, call.body.count)
-    let id = name ?? Secrets.id()
+    let id = name ?? Secrets.messageID()
     let head = text.written(as: id, at: Timestamp.now).dropLast()
     // Peers of this gateway have it by now.
     let early = (earlyStatuses ?? []).filter { $0.message == number }.map { ($0.recipients, $0.status) }
