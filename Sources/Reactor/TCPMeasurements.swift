@@ -11,6 +11,7 @@ public struct TCPMeasurements: Hashable, Sendable {
   public let bytesSent: UInt64
   /// The part of them that was lost, and sent again.
   public let bytesSentAgain: UInt64
+  public let bytesReceived: UInt64
 }
 
 extension Descriptor {
@@ -23,6 +24,7 @@ extension Descriptor {
     else { return nil }
     return TCPMeasurements(
       roundTrip: .microseconds(Int64(state.min_rtt)), bytesPerSecond: UInt64(state.delivery_rate),
-      bytesSent: UInt64(state.bytes_sent), bytesSentAgain: UInt64(state.bytes_retrans))
+      bytesSent: UInt64(state.bytes_sent), bytesSentAgain: UInt64(state.bytes_retrans),
+      bytesReceived: UInt64(state.bytes_received))
   }
 }

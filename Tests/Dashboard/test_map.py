@@ -5,6 +5,7 @@ import json
 import re
 import unittest
 
+from gateway import until
 from stage import PHONE, Stage, expect
 from test_timeline import run
 
@@ -19,12 +20,12 @@ HOME = """
 
 
 class Model(unittest.TestCase):
-    def groups(self, expression, links="[]"):
+    def groups(self, expression, links="[]", reach="{}"):
         return run("map-model.js", f"""
             {HOME}
-            const links = {links}
+            const [links, reach] = [{links}, {reach}]
             const one = {expression}
-            console.log(JSON.stringify(all.groupsOf(one, one.rooms[0], new Map(links)).map((group) => ({{
+            console.log(JSON.stringify(all.groupsOf(one, one.rooms[0], new Map(links), (peer) => reach[peer] ?? {{}}).map((group) => ({{
               ...group, people: group.people.map((person) => `${{person.name}} ${{person.state}}`) }}))))
         """)
 
@@ -43,6 +44,27 @@ class Model(unittest.TestCase):
             other[name] for name in ("medium", "roundTrip", "isConnected", "isSuspended", "isLit")))
         # The gateway knows neither medium nor round trip of this person.
         self.assertEqual((None, None, False, False), tuple(cara[name] for name in ("medium", "roundTrip", "isConnected", "isLit")))
+
+    def test_found_people_are_with_the_computer_by_which_they_are_reached(self):
+        groups = self.groups(
+            "home([found('Ben'), found('Cara'), found('Dora')], [member('Ben', 'h1')])",
+            "[['h1', { medium: 'lan', roundTripMilliseconds: 1, standby: ['bluetooth'], rate: 5000 }]]",
+            "{ Cara: { host: 'h1', medium: 'lan', roundTrip: 2 }, Dora: { host: 'h2', medium: 'bluetooth', roundTrip: 30 } }")
+        self.assertEqual(
+            [["Ada connected"], ["Ben connected", "Cara found"], ["Dora found"]], [group["people"] for group in groups])
+        said = [[group[name] for name in ("medium", "roundTrip", "standby", "rate")] for group in groups[1:]]
+        self.assertEqual([["lan", 1, ["bluetooth"], 5000], ["bluetooth", 30, [], 0]], said)
+
+    def test_traffic_of_a_computer_is_that_of_all_links_to_it_but_for_their_heartbeats(self):
+        said = run("links.js", """
+            const link = (host, bytesSent, more) => ({ host, medium: 'lan', standby: false, bytesSent, bytesReceived: 500, ...more })
+            const before = all.groupLinks([link('a', 0), link('b', 7), link('c', 9000)], new Map(), 5)
+            const after = all.groupLinks([
+              link('a', 20_000, { standby: true, medium: 'bluetooth' }), link('a', 30_000), link('b', 2000), link('c', 10), link('d', 9000),
+            ], before, 2)
+            console.log(JSON.stringify([[...before.values()].map(({ rate }) => rate), [...after].map(([host, { rate, standby }]) => [host, rate, standby])]))
+        """)
+        self.assertEqual([[0, 0, 0], [["a", 25_250, ["bluetooth"]], ["b", 0, []], ["c", 0, []], ["d", 0, []]]], said)
 
     def test_places_are_inside_and_apart_and_who_has_none_is_counted(self):
         for width, height in ((288, 420), (720, 560), (1300, 640)):
@@ -79,7 +101,8 @@ class Map(Stage):
         person = ada.locator(".person")
         expect(person).to_have_count(5)
         expect(ada.locator(".map")).to_contain_text("2 computers · 4 people nearby")
-        expect(ada.locator(".ways-between path")).to_have_count(3)
+        # Those who were only found are with the computer that carries them.
+        expect(ada.locator(".ways-between path")).to_have_count(1)
         expect(ada.locator(".ways-between [data-state=connected]")).to_have_count(1)
         expect(ada.locator(".person[data-lit]")).to_have_count(3)
         self.picture(ada, "map")
@@ -87,7 +110,7 @@ class Map(Stage):
         person.first.focus()
         expect(ada.locator(".details")).to_contain_text("You, Ada · on “Stage”")
         ada.keyboard.press("End")
-        expect(ada.locator(".details")).to_contain_text("Dora · Nearby, not connected")
+        expect(ada.locator(".details")).to_contain_text("Dora · one of 3 people on one computer · Nearby, not connected · Local network · round trip")
         person.filter(has_text="Ben").hover()
         expect(ada.locator(".details")).to_contain_text("Ben · Connected")
         # Both gateways are on this machine, and the system has measured their link.
@@ -103,6 +126,7 @@ class Map(Stage):
             arg=before)
         self.picture(ada, "map-busy")
         self.look_at_media(ada, way)
+        self.look_at_standby(ada)
         ada.get_by_role("button", name="Ben and Eve").click()
         expect(ada.locator(".person[data-lit]")).to_have_count(0)
 
@@ -124,6 +148,45 @@ class Map(Stage):
                 self.picture(page, "map-bluetooth")
         self.assertEqual(len(colours), len(set(colours.values())), colours)
         page.unroute_all(behavior="wait")
+
+    def look_at_standby(self, page):
+        """A second link to a computer, which would take over, is drawn beside the one in use."""
+        page.route("**/v1/links", self.with_standby)
+        standby = page.locator(".ways-between [data-state=standby]")
+        expect(standby).to_have_attribute("data-medium", "bluetooth")
+        expect(page.locator(".legend")).to_contain_text("Standby connection")
+        page.locator(".person").filter(has_text="Ben").hover()
+        expect(page.locator(".details")).to_contain_text("standby: Bluetooth")
+        self.picture(page, "map-standby")
+        page.unroute_all(behavior="wait")
+        expect(standby).to_have_count(0)
+
+    @staticmethod
+    def with_standby(route):
+        answer = route.fetch()
+        links = answer.json()
+        links["items"] += [{"host": link["host"], "medium": "bluetooth", "standby": True} for link in links["items"]]
+        route.fulfill(response=answer, json=links)
+
+    def test_bytes_of_streams_are_traffic_too(self):
+        page, ben = self.enter(self.gateways[0], "Ada"), self.enter(self.gateways[1], "Ben")
+        self.meet(page, "Ada", ben, "Ben")
+        self.turn(page, "Map")
+        way = page.locator(".ways-between path")
+        expect(way).to_have_attribute("stroke-width", "2.0")
+        # A stream of other peers over the same link: no session of this page has its bytes.
+        tap, sink = (self.pipe(gateway) for gateway in self.gateways)
+        gateway, path = self.gateways[0], f"/v1/sessions/{tap['id']}"
+        until(lambda: any(one["state"] == "connected" for one in gateway.ask("GET", f"{path}/members")["items"]), "the two did not meet")
+        stream = gateway.ask("POST", f"{path}/streams", {"name": "pipe", "to": sink["peer"]})
+        gateway.ask("PUT", f"{path}/streams/{stream['id']}/bytes", bytes(48_000), "application/octet-stream")
+        expect(way).to_have_attribute("data-busy", "yes")
+
+    def pipe(self, gateway):
+        """The session of a program's peer, which nobody's page shows."""
+        peer = gateway.operator().ask("POST", "/v1/peers", {"displayName": "Pipe"})["id"]
+        self.addCleanup(gateway.ask, "DELETE", f"/v1/peers/{peer}")
+        return gateway.ask("POST", "/v1/sessions", {"peer": peer, "adhoc": "pipes"})
 
     @staticmethod
     def by(medium, route):

@@ -21,6 +21,7 @@ struct LinkTests {
         let roundTrip = try #require(number(link["roundTripMilliseconds"]))
         #expect(roundTrip > 0 && roundTrip < 1_000)
         #expect(number(link["loss"]).map { (0...1).contains($0) } == true)
+        for name in ["bytesSent", "bytesReceived"] { #expect(number(link[name]).map { $0 > 0 } == true, "\(name)") }
       }
     }
   }

@@ -9,7 +9,8 @@ import Wire
   ) -> HostLink {
     HostLink(
       host: HostID(ID128(high: 1, low: 2)), medium: medium, relay: nil, address: roundTrip.map { _ in "10.0.0.5:7777" },
-      isStandby: false, roundTrip: roundTrip, bytesPerSecond: 1, bytesSent: bytesSent, loss: loss)
+      isStandby: false, roundTrip: roundTrip, bytesPerSecond: 1, bytesSent: bytesSent, bytesReceived: bytesSent,
+      loss: loss)
   }
 
   @Test("Without links whose quality is measured the doctor says nothing of them")

@@ -1,5 +1,6 @@
 // Pairing codes: making one, and those that are not used yet.
 
+import { copyButton } from './copy.js'
 import { h, say, show } from './dom.js'
 import { joinLink } from './join-link.js'
 import { rows, section } from './parts.js'
@@ -18,10 +19,7 @@ export function codes(home) {
   const text = h('output', { class: 'code' })
   const left = h('span', { class: 'hint' })
   const link = h('a', { class: 'cut' })
-  const copy = h('button', { hidden: !navigator.clipboard, onclick: async () => {
-    await navigator.clipboard.writeText(link.href)
-    say(copy, t('copied'))
-  } })
+  const copy = copyButton(t('codes.copy'), () => link.href)
   const picture = h('div')
   const shown = h('div', { class: 'newcode', 'aria-live': 'polite' },
     h('div', { class: 'stack grow' }, text, left, link, h('div', { class: 'row' }, copy)), picture)
@@ -41,7 +39,6 @@ export function codes(home) {
       })
       say(text, made.code)
       link.textContent = link.href = joinLink(home, made)
-      say(copy, t('codes.copy'))
       picture.replaceChildren(await qrImage(home.gateway, link.href, t('codes.qr')))
     } catch (problem) {
       say(error, sentence(problem))

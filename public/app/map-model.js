@@ -13,16 +13,16 @@ const peopleMax = 4
 /**
  * The people that `home` knows, grouped by the computer that carries them. The gateway's own computer is first, then those with
  * connected people. A found peer whose computer is unknown is a group of its own. Members of the session `lit` are marked.
- * The links to other computers are by their hosts.
+ * The links to other computers are by their hosts; `reachOf(peer)` is what is known of the way to a found peer.
  */
-export function groupsOf(home, lit, links = new Map()) {
+export function groupsOf(home, lit, links = new Map(), reachOf = () => ({})) {
   const own = home.about.host
   const people = new Map()
   const me = home.me
   if (me) people.set(me.id, { id: me.id, name: me.displayName, host: own, state: 'connected', isMe: true, isLit: Boolean(lit) })
   for (const one of home.nearby) {
     if (one.id === me?.id) continue
-    people.set(one.id, { ...linkOf(one, links), id: one.id, name: one.displayName, state: 'found', awaySince: one.awaySince, verified: one.verified })
+    people.set(one.id, { ...linkOf(one, links, reachOf(one.id)), id: one.id, name: one.displayName, state: 'found', awaySince: one.awaySince, verified: one.verified })
   }
   for (const room of home.rooms) {
     for (const member of room.people) {
@@ -45,25 +45,25 @@ export function groupsOf(home, lit, links = new Map()) {
     group.people.push(person)
   }
   if (!groups.has(own)) groups.set(own, { key: own, host: own, isHub: true, people: [] })
-  const all = [...groups.values()].map(summed)
+  const all = [...groups.values()].map((group) => summed(group, links.get(group.host)))
   const rank = (group) => (group.isHub ? 0 : group.isConnected ? 1 : 2)
   return all.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.key < b.key ? -1 : 1))
 }
 
-/** The computer of a peer, and the medium and the round trip of the link to it, as far as they are known. */
-function linkOf({ carriedBy, host = carriedBy }, links, before = {}) {
-  const own = host ?? before.host
-  const link = links.get(own)
-  return { host: own, medium: link?.medium, roundTrip: link?.roundTripMilliseconds }
+/** The computer of a peer, and the medium and the round trip: of the link to it, or without one those that were `known` before. */
+function linkOf({ carriedBy, host = carriedBy }, links, known = {}) {
+  const own = host ?? known.host
+  const { medium = known.medium, roundTripMilliseconds: roundTrip = known.roundTrip } = links.get(own) ?? {}
+  return { host: own, medium, roundTrip }
 }
 
-function summed(group) {
+function summed(group, { standby = [], rate = 0 } = {}) {
   const { people } = group
   people.sort((a, b) => Boolean(b.isMe) - Boolean(a.isMe) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
   const trips = people.map((one) => one.roundTrip).filter((one) => one !== undefined)
   const count = Math.min(people.length, peopleMax)
   return {
-    ...group, name: people[0]?.name ?? '',
+    ...group, standby, rate, name: people[0]?.name ?? '',
     medium: people.find((one) => one.medium)?.medium ?? null,
     roundTrip: trips.length ? Math.min(...trips) : null,
     isConnected: people.some((one) => one.state === 'connected'),

@@ -4,10 +4,11 @@ import { hueOf } from './avatar.js'
 import { h, list, say, set, show, svg } from './dom.js'
 import { Links } from './links.js'
 import { groupsOf, layOut, personRadius } from './map-model.js'
+import { Reaches } from './reach.js'
 import { title } from './session-head.js'
 import { t } from './texts.js'
 import { Traffic } from './traffic.js'
-import { away, initials, joined, roundTrip, size, worded } from './words.js'
+import { away, initials, joined, names, roundTrip, size, worded } from './words.js'
 
 /** The style sheet is loaded with the module: the other views do not need it. */
 const style = h('link', { rel: 'stylesheet', href: new URL('map.css', import.meta.url).href })
@@ -24,6 +25,7 @@ const media = ['lan', 'folder', 'wifi', 'bluetooth', 'relay', 'federation', 'loc
 export function mapPage(home, element) {
   const traffic = new Traffic()
   const links = new Links(home.gateway, () => update())
+  const reaches = new Reaches(home)
   /** The id of the session that is lit; null for none, undefined for the open one. */
   let chosen
   /** The ids of the person under the pointer, and of the one with the focus. */
@@ -45,7 +47,7 @@ export function mapPage(home, element) {
   const details = h('p', { class: 'details' })
   const legend = h('ul', { class: 'legend', 'aria-label': t('map.legend') })
   const drawLegend = list(legend, (name) => ({
-    element: h('li', {}, h('i', { 'data-medium': name, class: name === 'found' ? 'dashed' : '' }), h('span', {}, t(`medium.${name}`))),
+    element: h('li', {}, h('i', { 'data-medium': name }), h('span', {}, t(`medium.${name}`))),
   }), (name) => name)
   element.append(h('div', { class: 'row between wrap' }, h('h2', {}, t('views.map')), count), sessions, stage,
     h('div', { class: 'row between wrap' }, details, legend))
@@ -69,7 +71,7 @@ export function mapPage(home, element) {
     const used = home.rooms.filter((room) => room.present.length > 0)
     show(sessions, used.length > 0)
     drawSessions(used)
-    const groups = groupsOf(home, lit(), links.byHost)
+    const groups = groupsOf(home, lit(), links.byHost, (peer) => reaches.of(peer))
     const others = groups.reduce((sum, group) => sum + group.people.filter((one) => !one.isMe).length, 0)
     const computerCount = new Set(groups.map((group) => group.host).filter(Boolean)).size
     say(count, joined(computerCount > 1 && t('map.computers', { count: computerCount }), t('nearby.count', { count: others })))
@@ -78,16 +80,21 @@ export function mapPage(home, element) {
     drawn = layOut(groups, width, height)
     set(field, 'viewBox', `0 0 ${width} ${height}`)
     const [hub, ...rest] = drawn.placed
-    const all = rest.map((group) => ({ ...group, d: curve(hub, group), rate: sum(group.people.map((one) => traffic.rate(one.id))) }))
+    // The links count all bytes, also those of streams, a moment later; what this page sees of them is known at once.
+    const all = rest.map((group) => (
+      { ...group, d: curve(hub, group), rate: Math.max(group.rate, sum(group.people.map((one) => traffic.rate(one.id)))) }))
     drawGlows(all.filter((group) => group.isLit))
-    drawWays(all)
+    drawWays(all.flatMap((group) => [group, ...standbyWays(hub, group)]))
     drawComputers([hub, ...all].filter((group) => group.isHub || group.people.length > 1))
     drawPeople(drawn.placed.flatMap((group) => group.people.map((one) => ({ ...one, group }))))
     tell()
+    reaches.ask(() => unlinked().map((one) => one.id))
   }
 
   // Details
 
+  /** Drawn people to whose computers there is no link, by which they would be known. */
+  const unlinked = () => drawn.placed.flatMap(({ people }) => people).filter((one) => one.state === 'found' && !links.byHost.has(one.host))
   const find = (id) => drawn.placed.flatMap((group) => group.people.map((one) => ({ ...one, group }))).find((one) => one.id === id)
 
   function hover(id) {
@@ -115,12 +122,13 @@ export function mapPage(home, element) {
 
   function describe(one) {
     const { group } = one
-    const rate = traffic.rate(one.id)
+    const rate = Math.max(traffic.rate(one.id), group.people.length === 1 ? group.rate : 0)
     const where = group.isHub ? t('map.here', { name: home.about.name }) : group.people.length > 1 && t('map.together', { count: group.people.length })
     return joined(
       one.isMe ? t('map.you', { name: one.name }) : one.name, where, !one.isMe && (one.state === 'found' ? t('medium.found') : worded('member', one.state)), away(one.awaySince),
-      one.verified && t('verified'), one.medium && worded('medium', one.medium),
+      one.verified && t('verified'), !group.isHub && one.medium && worded('medium', one.medium),
       one.roundTrip !== undefined && t('map.roundTrip', { time: roundTrip(one.roundTrip) }),
+      group.standby.length > 0 && t('map.standby', { names: names(group.standby.map((medium) => worded('medium', medium))) }),
       rate > 0 && t('charts.bytesPerSecond', { size: size(rate) }))
   }
 
@@ -153,8 +161,9 @@ export function mapPage(home, element) {
   }
 
   function way() {
-    return part('path', ({ d, medium, rate, isConnected, isSuspended }) => ({
-      d, 'data-medium': known(medium), 'data-state': isSuspended ? 'suspended' : isConnected ? 'connected' : 'found',
+    return part('path', ({ d, medium, rate, isStandby, isConnected, isSuspended }) => ({
+      d, 'data-medium': known(medium),
+      'data-state': isStandby ? 'standby' : isSuspended ? 'suspended' : isConnected ? 'connected' : 'found',
       'data-busy': rate > 0 && 'yes', 'stroke-width': thickness(rate).toFixed(1),
     }))
   }
@@ -224,13 +233,17 @@ function part(tag, attributes) {
   }
 }
 
+/** The standby links to a computer, each beside the one in use. */
+const standbyWays = (hub, { key, standby, ...group }) => standby.map((medium, place) => (
+  { key: `${key} ${place}`, medium, rate: 0, isStandby: true, d: curve(hub, group, 0.1 * (place + 2)) }))
+
 /** The control point of the curve between two points. */
-function bend(a, b) {
-  return { x: (a.x + b.x) / 2 - (b.y - a.y) * 0.1, y: (a.y + b.y) / 2 + (b.x - a.x) * 0.1 }
+function bend(a, b, by = 0.1) {
+  return { x: (a.x + b.x) / 2 - (b.y - a.y) * by, y: (a.y + b.y) / 2 + (b.x - a.x) * by }
 }
 
-function curve(a, b) {
-  const [from, over, to] = [a, bend(a, b), b].map(({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`)
+function curve(a, b, by) {
+  const [from, over, to] = [a, bend(a, b, by), b].map(({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`)
   return `M${from}Q${over} ${to}`
 }
 
@@ -243,6 +256,7 @@ function between(a, b) {
 /** The entries of the legend that these groups need. */
 function keysOf(groups) {
   const others = groups.filter((group) => !group.isHub)
-  const keys = new Set(others.filter((group) => group.isConnected || group.medium).map((group) => known(group.medium)))
-  return [...keys, ...(others.some((group) => !group.isConnected) ? ['found'] : [])]
+  const linked = others.filter((group) => group.isConnected || group.medium)
+  const keys = new Set([...linked.map((group) => group.medium), ...others.flatMap((group) => group.standby)].map(known))
+  return [...keys, ...(others.some((group) => group.standby.length > 0) ? ['standby'] : []), ...(others.some((group) => !group.isConnected) ? ['found'] : [])]
 }

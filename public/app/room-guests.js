@@ -2,6 +2,7 @@
 //
 // The session gets a service type of its own in ad hoc mode, until the time is over; guests open a session of that type.
 
+import { copyButton } from './copy.js'
 import { h, say, show } from './dom.js'
 import { guestsMax, makeGuestCode } from './guest-code.js'
 import { guestType } from './join-link.js'
@@ -26,10 +27,7 @@ export function inviteGuests(home, room) {
   const error = h('p', { class: 'error', role: 'alert', hidden: true })
   const left = h('p')
   const link = h('a', { class: 'cut' })
-  const copy = h('button', { type: 'button', hidden: !navigator.clipboard, onclick: async () => {
-    await navigator.clipboard.writeText(link.href)
-    say(copy, t('copied'))
-  } }, t('codes.copy'))
+  const copy = copyButton(t('codes.copy'), () => link.href)
   const picture = h('div')
   const shown = h('div', { class: 'newcode', 'aria-live': 'polite' },
     picture, h('div', { class: 'stack grow' }, left, link, h('div', { class: 'row' }, copy)))

@@ -123,6 +123,8 @@ extension HostLink {
     if isOperator, let address { members.append(.init("address", .text(address))) }
     if let roundTrip { members.append(.init("roundTripMilliseconds", .real(roundTrip / .milliseconds(1)))) }
     if let bytesPerSecond { members.append(.init("bytesPerSecond", .number(bytesPerSecond))) }
+    if let bytesSent { members.append(.init("bytesSent", .number(bytesSent))) }
+    if let bytesReceived { members.append(.init("bytesReceived", .number(bytesReceived))) }
     if let loss { members.append(.init("loss", .real(loss))) }
     return .object(members)
   }

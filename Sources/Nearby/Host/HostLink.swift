@@ -21,6 +21,8 @@ public struct HostLink: Hashable, Sendable {
   public let bytesPerSecond: UInt64?
   /// The bytes that were sent, of whatever kind; nil where the system does not measure it.
   public let bytesSent: UInt64?
+  /// The bytes that were received; nil where the system does not measure it.
+  public let bytesReceived: UInt64?
   /// The part of the bytes that was lost, and sent again, from 0 to 1; nil where the system does not measure it.
   public let loss: Double?
 }
@@ -42,6 +44,7 @@ extension HostDriver {
         isStandby: link.isStandby, roundTrip: measured?.roundTrip ?? link.roundTrip,
         bytesPerSecond: measured?.bytesPerSecond,
         bytesSent: measured?.bytesSent,
+        bytesReceived: measured?.bytesReceived,
         loss: measured.map { $0.bytesSent == 0 ? 0 : Double($0.bytesSentAgain) / Double($0.bytesSent) })
     }
   }
