@@ -7,16 +7,20 @@ import { sentence } from './words.js'
 
 const levels = ['error', 'warning', 'info', 'debug']
 const gigabyte = 1e9
-/** The limits that the form has, and the unit of each. */
-const limits = { peersPerClient: 1, sessionsPerPeer: 1, resourceBytesPerClient: gigabyte }
+/** The limits that may be changed, and the unit of each. */
+const limits = {
+  peersPerClient: 1, sessionsPerPeer: 1, resourcesPerSession: 1, resourceBytes: gigabyte, resourceBytesPerClient: gigabyte,
+  historyBytesPerClient: gigabyte,
+}
 
-const shown = (value, unit) => String(Math.round((value / unit) * 10) / 10)
+/** With as many digits as people compare. */
+const shown = (value, unit) => String(unit === 1 ? value : Number((value / unit).toPrecision(4)))
 
 export function gatewaySettings(home) {
   const name = h('input', { id: 'setting-name', required: true, maxlength: 63, autocomplete: 'off' })
   const level = h('select', { id: 'setting-log' }, levels.map((value) => h('option', { value }, t(`settings.${value}`))))
   const numbers = Object.entries(limits).map(([key, unit]) => [key, unit, h('input', {
-    id: `setting-${key}`, type: 'number', min: unit === 1 ? 1 : 0.1, step: unit === 1 ? 1 : 'any', required: true, inputmode: 'decimal',
+    id: `setting-${key}`, type: 'number', min: unit === 1 ? 1 : 0, step: unit === 1 ? 1 : 'any', required: true, inputmode: 'decimal',
   })])
   const told = h('p', { class: 'hint', role: 'status' })
   const error = h('p', { class: 'error', role: 'alert', hidden: true })

@@ -12,6 +12,8 @@ import { Room } from './room.js'
 
 /** How long something can be taken back. */
 const undoTime = 8000
+/** The ends of invitations that this person did not choose. */
+const missedStates = ['timedOut', 'cancelled', 'failed']
 const ranks = ['viewer', 'member', 'operator', 'admin']
 
 export class Home extends Attempts {
@@ -282,13 +284,13 @@ export class Home extends Attempts {
       && one.peer === this.peerID)
   }
 
-  /** The invitations that timed out, the latest of each peer, unless that peer is here or invites again. */
+  /** The invitations that ended without an answer, the latest of each peer, unless that peer is here or invites again. */
   get missed() {
     const latest = new Map()
     for (const one of this.invitations.items) {
       if (one.direction === 'incoming' && one.peer === this.peerID) latest.set(one.from, one)
     }
-    return [...latest.values()].filter((one) => one.state === 'timedOut' && !this.isWith(one.from)).reverse()
+    return [...latest.values()].filter((one) => missedStates.includes(one.state) && !this.isWith(one.from)).reverse()
   }
 
   /** Whether it is connected in one of the sessions. */
@@ -300,9 +302,9 @@ export class Home extends Attempts {
       && one.session === this.room?.id)
   }
 
-  invite(peer, note) {
+  invite(peer, note, serviceType = this.type) {
     return this.gateway.post('/v1/invitations', {
-      peer: this.peerID, to: peer, session: this.room.id, serviceType: this.type, ...(note ? { context: note } : {}),
+      peer: this.peerID, to: peer, session: this.room.id, serviceType, ...(note ? { context: note } : {}),
     })
   }
 

@@ -110,14 +110,24 @@ export function nearby(home, open, scroller, gather) {
   return { element, update }
 }
 
-/** Invitations that nobody has answered in time. */
+/** Invitations that ended without an answer; whoever is still found can be invited back. */
 function missedList(home) {
   const rows = h('ul', { class: 'people' })
-  const draw = list(rows, ({ displayName, createdAt }) => ({
-    element: h('li', {}, h('div', { class: 'row' }, avatar(displayName ?? '').element,
-      h('div', { class: 'grow stack' }, h('strong', { class: 'cut' }, displayName ?? t('somebody')),
-        h('span', { class: 'hint' }, t('invitations.missedAt', { time: time(createdAt) }))))),
-  }))
+  const draw = list(rows, ({ displayName, createdAt, from, serviceType }) => {
+    const state = h('span', { class: 'hint' })
+    const back = h('button', { onclick: () => home.attempt(() => home.invite(from, '', serviceType)) }, t('invitations.back'))
+    return {
+      element: h('li', {}, h('div', { class: 'row' }, avatar(displayName ?? '').element,
+        h('div', { class: 'grow stack' }, h('strong', { class: 'cut' }, displayName ?? t('somebody')), state), back)),
+      update(missed) {
+        const isAsked = home.invitationTo(from)?.state === 'pending'
+        const isFound = home.nearby.some((peer) => peer.id === from)
+        const key = missed.state === 'cancelled' ? 'invitations.cancelledAt' : 'invitations.missedAt'
+        say(state, joined(t(key, { time: time(createdAt) }), isAsked && t('invitations.sent')))
+        show(back, isFound && !isAsked && !home.isBlocked(from) && Boolean(home.room))
+      },
+    }
+  })
   const element = h('section', { class: 'missed', 'aria-label': t('invitations.missed') },
     h('h3', {}, t('invitations.missed')), rows)
   return {
