@@ -2,9 +2,52 @@
 
 import json
 import re
+import unittest
 
 from guests import OperatorStage
 from stage import PHONE, expect
+from test_timeline import APP, run
+
+# Lists of the page, with an item in each.
+LISTS = """
+  const of = (...items) => ({ items })
+  const named = (id, displayName, more) => ({ id, displayName, ...more })
+  const home = {
+    about: { host: 'own', name: 'Stage' }, nearby: [named('p2', 'Ben')], peers: of(named('p1', 'Anna')), clients: of({ id: 'c1', name: 'phone' }),
+    codes: of({ id: 'k1', label: 'Wall' }), invitations: of(named('i1', 'Cara')), advertisers: of({ id: 'a1', peer: 'p1', serviceType: 'chat' }),
+    browsers: of({ id: 'b1', peer: 'p1', serviceType: 'chat' }), sessions: of({ id: 's1', peer: 'p1' }, { id: 's2', peer: 'p1' }),
+    events: of({ about: '/v1/peers/gone', displayName: 'Zora' }, { about: '/v1/sessions/s1/streams/t1', name: 'voice' }),
+    rooms: [{
+      id: 's1', present: ['Ben'], members: of(named('m1', 'Ben', { peer: 'p2', carriedBy: 'h1' })), resources: of({ id: 'r1', name: 'a.png' }),
+      messages: of(named('x1', 'Ben')), comparisons: of(named('m1', 'Ben')), certificates: of(named('d1', 'Dora')),
+    }],
+  }
+"""
+
+
+class KnownNames(unittest.TestCase):
+    def test_names_stand_for_the_ids_of_each_collection(self):
+        paths = {
+            "/v1/peers/p1": "peers Anna", "/v1/browsers/b1/found/p2": "browsers Anna · chat › found Ben",
+            "/v1/advertisers/a1": "advertisers Anna · chat", "/v1/invitations/i1": "invitations Cara", "/v1/clients/c1": "clients phone",
+            "/v1/pairing-codes/k1": "pairing-codes Wall", "/v1/sessions/s1/members/m1": "sessions Ben › members Ben",
+            "/v1/sessions/s1/streams/t1": "sessions Ben › streams voice", "/v1/sessions/s1/resources/r1": "sessions Ben › resources a.png",
+            "/v1/sessions/s1/messages/x1": "sessions Ben › messages Ben", "/v1/sessions/s1/comparisons/m1": "sessions Ben › comparisons Ben",
+            "/v1/sessions/s1/certificates/d1": "sessions Ben › certificates Dora", "/v1/trusted-peers/p2": "trusted-peers Ben",
+            "/v1/sessions/s2": "sessions Anna", "/v1/peers/gone": "peers Zora", "/v1/gateway": "gateway", "/v1/sessions/s1/members": "sessions Ben › members",
+        }
+        said = run("known-names.js", f"""
+            {LISTS}
+            const paths = {json.dumps(list(paths))}
+            globalThis.navigator ??= {{}}
+            Object.defineProperty(navigator, 'languages', {{ value: ['en'] }})
+            globalThis.document = {{ documentElement: {{}} }}
+            const {{ useLanguage }} = await import('{APP}/texts.js')
+            await useLanguage('en')
+            const known = all.knownNames(home)
+            console.log(JSON.stringify([paths.map((path) => all.subject(known, path)), known.get('h1'), known.get('own')]))
+        """)
+        self.assertEqual([list(paths.values()), "Ben", "Stage"], said)
 
 
 class GatewayPage(OperatorStage):
@@ -99,3 +142,45 @@ class GatewayPage(OperatorStage):
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         copied = page.evaluate("navigator.clipboard.readText()")
         self.assertEqual(lines, [json.loads(line) for line in copied.splitlines()])
+
+    def test_console_has_messages_and_copies_on_a_page_without_https(self):
+        page = self.page(self.gateway, script="Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+        self.come_in(page, self.gateway.code, "Olga")
+        ben = self.page(self.gateway)
+        self.come_in(ben, self.code_of(page), "Ben")
+        self.meet(page, "Olga", ben, "Ben")
+        self.say(ben, "Hello")
+        self.turn(page, "Console")
+        message = page.locator(".lines li").filter(has_text="message")
+        expect(message).to_contain_text("Ben · mode: reliable · size: 5")
+        expect(message.locator(".subject")).to_have_text("sessions Ben › messages Ben")
+        page.get_by_label("Filter").fill("messages")
+        expect(page.locator(".lines li")).to_have_count(1)
+        page.get_by_role("button", name="Copy").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_focused()
+        self.assertEqual(["message"], [json.loads(line)["event"] for line in self.pasted(page).splitlines()])
+        # The link of a code, too, and that of guests, which is in a dialog.
+        self.turn(page, "Gateway")
+        page.get_by_role("button", name="Make a code").click()
+        page.get_by_role("button", name="Copy link").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        self.assertEqual(page.locator(".newcode a").get_attribute("href"), self.pasted(page))
+        self.turn(page, "Session")
+        page.get_by_role("button", name="Members").click()
+        page.get_by_role("button", name="Invite guests").click()
+        dialog = page.get_by_role("dialog", name="Invite guests")
+        dialog.get_by_role("button", name="Make a code").click()
+        dialog.get_by_role("button", name="Copy link").click()
+        expect(dialog.get_by_role("button", name="Copied")).to_be_visible()
+        link = dialog.get_by_role("link").get_attribute("href")
+        dialog.get_by_role("button", name="Close").click()
+        self.assertEqual(link, self.pasted(page))
+
+    def pasted(self, page):
+        """The text that is pasted into the message."""
+        self.turn(page, "Session")
+        box = page.get_by_role("textbox", name="Message")
+        box.press("Control+V")
+        text = box.input_value()
+        box.fill("")
+        return text

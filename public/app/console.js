@@ -1,34 +1,35 @@
-// The console: each event of the gateway that this client may see, as it happens, the latest first.
+// The console: each event of the gateway that this client may see, and each message of its sessions, as it happens, the latest first.
 
+import { copyButton } from './copy.js'
 import { h, icon, list, say, set, show } from './dom.js'
 import { console as consoleShape } from './icons.js'
+import { knownNames, subject } from './known-names.js'
 import { saveFile } from './save.js'
 import { t } from './texts.js'
-import { dateAndTime, second } from './words.js'
+import { dateAndTime, joined, second } from './words.js'
 
-/** Lines that are drawn; a filter looks at all events that are here. */
+/** Lines that are drawn; a filter looks at all that is here. */
 const linesMax = 300
+/** Messages of a session that are here. */
+const messagesMax = 1000
 const ownFields = new Set(['id', 'at', 'event', 'about', 'displayName', 'name'])
 
 export function consolePage(home, element) {
   let paused = null
   let chosen = []
+  let known = new Map()
   const filter = h('input', {
     type: 'search', placeholder: t('console.filter'), 'aria-label': t('console.filter'), oninput: () => draw(),
   })
   const pause = h('button', { 'aria-pressed': 'false', onclick: () => {
-    paused = paused ? null : home.events.items
+    paused = paused ? null : happened(home)
     draw()
   } }, t('console.pause'))
-  const copy = h('button', { hidden: !navigator.clipboard, onclick: async () => {
-    await navigator.clipboard.writeText(asText())
-    say(copy, t('copied'))
-    setTimeout(() => say(copy, t('copy')), 2000)
-  } }, t('copy'))
+  const copy = copyButton(t('copy'), () => asText())
   const save = h('button', { onclick: () => saveFile('vicinity-events.ndjson', asText(), 'application/x-ndjson') }, t('console.save'))
   const status = h('p', { class: 'hint', role: 'status' })
   const lines = h('ol', { class: 'lines', tabindex: 0, 'aria-label': t('console.lines') })
-  const drawLines = list(lines, (event) => line(home, event))
+  const drawLines = list(lines, (event) => line(event, () => known))
   const words = h('p')
   const empty = h('div', { class: 'empty roomy' }, icon(consoleShape), words)
   element.append(
@@ -37,60 +38,48 @@ export function consolePage(home, element) {
     status, lines, empty)
 
   /** The chosen events as lines of JSON, with the names that stand for their ids. */
-  const asText = () => chosen.map((event) => `${JSON.stringify({ ...event, subject: subject(home, event.about) })}\n`).join('')
+  const asText = () => chosen.map((event) => `${JSON.stringify({ ...event, subject: subject(known, event.about) })}\n`).join('')
 
   function draw() {
     if (element.hidden) return
+    known = knownNames(home)
     const wanted = filter.value.trim().toLowerCase()
-    const all = paused ?? home.events.items
-    const has = (event) => `${JSON.stringify(event)} ${subject(home, event.about)}`.toLowerCase().includes(wanted)
+    const now = happened(home)
+    const all = paused ?? now
+    const has = (event) => `${JSON.stringify(event)} ${subject(known, event.about)}`.toLowerCase().includes(wanted)
     chosen = wanted ? all.filter(has) : all
     drawLines(chosen.slice(-linesMax).reverse())
     show(lines, chosen.length > 0)
     show(empty, chosen.length === 0)
     say(words, t(all.length === 0 ? 'console.empty' : 'console.noMatch'))
-    const waiting = paused ? newer(paused.at(-1)) : 0
     say(pause, t(paused ? 'console.resume' : 'console.pause'))
     set(pause, 'aria-pressed', String(Boolean(paused)))
-    say(status, paused ? t('console.paused', { count: waiting }) : t('count.events', { count: chosen.length }))
+    const newer = () => now.length - 1 - now.findLastIndex((one) => one.id === paused.at(-1)?.id)
+    say(status, paused ? t('console.paused', { count: newer() }) : t('count.events', { count: chosen.length }))
   }
-
-  const newer = (last) => home.events.items.length - 1 - home.events.items.findLastIndex((one) => one.id === last?.id)
 
   return { update: draw }
 }
 
-function line(home, event) {
-  const rest = Object.entries(event).filter(([name]) => !ownFields.has(name)).map(([name, value]) => `${name}: ${value}`)
+/** The events of the gateway, which do not have messages, and those, in the order of time. */
+function happened({ events, rooms }) {
+  const messages = rooms.flatMap((room) => room.timeline.slice(-messagesMax).filter((one) => one.kind === 'message' && one.isSent)
+    .map(({ id, at, displayName, mode, size }) => ({ id: `message ${id}`, at, event: 'message', about: `${room.path}/messages/${id}`, displayName, mode, size })))
+  if (messages.length === 0) return events.items
+  return [...events.items, ...messages].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+}
+
+/** The line of an event, with the names that are known at each moment. */
+function line(event, names) {
+  const rest = Object.entries(event).filter(([name]) => !ownFields.has(name))
+  const [what, about] = [h('span', { class: 'what' }), h('span', { class: 'subject cut', title: event.about })]
   return {
     element: h('li', {},
-      h('time', { datetime: event.at, title: dateAndTime(event.at) }, second(event.at)),
-      h('strong', {}, event.event),
-      h('span', { class: 'what' }, [event.displayName, event.name, ...rest].filter(Boolean).join(' · ')),
-      h('span', { class: 'subject cut', title: event.about }, subject(home, event.about))),
+      h('time', { datetime: event.at, title: dateAndTime(event.at) }, second(event.at)), h('strong', {}, event.event), what, about),
+    update() {
+      const known = names()
+      say(what, joined(event.displayName, event.name, ...rest.map(([name, value]) => `${name}: ${known.get(value) ?? value}`)))
+      say(about, subject(known, event.about))
+    },
   }
-}
-
-/** The subject of an event, with names in place of ids as far as they are known here. */
-export function subject(home, about) {
-  const [, , ...parts] = about.split('/')
-  const said = []
-  for (let place = 0; place < parts.length; place += 2) said.push(named(home, parts, place))
-  return said.join(' › ')
-}
-
-function named(home, parts, place) {
-  const [collection, id] = [parts[place], parts[place + 1]]
-  if (id === undefined) return collection
-  const room = home.rooms.find((one) => one.id === parts[1])
-  const thing = {
-    peers: () => home.peers.get(id)?.displayName,
-    sessions: () => room?.present.join(', '),
-    members: () => room?.members.get(id)?.displayName,
-    resources: () => room?.resources.get(id)?.name,
-    invitations: () => home.invitations.get(id)?.displayName,
-    clients: () => home.clients?.get(id)?.name,
-    found: () => home.nearby.find((peer) => peer.id === id)?.displayName,
-  }[collection]?.()
-  return `${collection} ${thing || id}`
 }

@@ -1,17 +1,18 @@
 // The audit log: who was let in and sent away, and what was accepted, the latest first.
 
 import { h, show } from './dom.js'
+import { knownNames, subject } from './known-names.js'
 import { rows, section } from './parts.js'
-import { subject } from './console.js'
 import { t } from './texts.js'
 import { dateAndTime, joined, worded } from './words.js'
 
 const entriesMax = 50
 
 export function audit(home) {
+  let known = new Map()
   const entries = rows((entry) => [
     worded('audit', entry.deed),
-    joined(subject(home, entry.about), entry.settings?.join(', '), entry.role, entry.by && worded('actor', entry.by), dateAndTime(entry.at)),
+    joined(subject(known, entry.about), entry.settings?.join(', '), entry.role, entry.by && worded('actor', entry.by), dateAndTime(entry.at)),
   ])
   const none = h('p', { class: 'empty' }, t('audit.none'))
   return {
@@ -19,6 +20,7 @@ export function audit(home) {
     update() {
       // Only who looks at it follows it.
       const { items } = home.audit ??= home.follow('/v1/audit')
+      known = knownNames(home)
       entries.draw(items.slice(-entriesMax).reverse())
       show(none, items.length === 0)
     },

@@ -122,8 +122,8 @@ function missedList(home) {
       update(missed) {
         const isAsked = home.invitationTo(from)?.state === 'pending'
         const isFound = home.nearby.some((peer) => peer.id === from)
-        const key = missed.state === 'cancelled' ? 'invitations.cancelledAt' : 'invitations.missedAt'
-        say(state, joined(t(key, { time: time(createdAt) }), isAsked && t('invitations.sent')))
+        const text = t(missed.state === 'cancelled' ? 'invitations.cancelledAt' : 'invitations.missedAt', { time: time(createdAt) })
+        say(state, joined(text, isAsked && t('invitations.sent')))
         show(back, isFound && !isAsked && !home.isBlocked(from) && Boolean(home.room))
       },
     }
