@@ -6,7 +6,7 @@ import unittest
 
 from guests import OperatorStage
 from stage import PHONE, expect
-from test_timeline import APP, run
+from test_timeline import APP, WITHOUT_BROWSER, run
 
 # Lists of the page, with an item in each.
 LISTS = """
@@ -39,9 +39,7 @@ class KnownNames(unittest.TestCase):
         said = run("known-names.js", f"""
             {LISTS}
             const paths = {json.dumps(list(paths))}
-            globalThis.navigator ??= {{}}
-            Object.defineProperty(navigator, 'languages', {{ value: ['en'] }})
-            globalThis.document = {{ documentElement: {{}} }}
+            {WITHOUT_BROWSER}
             const {{ useLanguage }} = await import('{APP}/texts.js')
             await useLanguage('en')
             const known = all.knownNames(home)

@@ -2,12 +2,14 @@
 
 import glob
 import html.parser
+import json
 import os
 import re
 import unittest
 
 from gateway import ROOT, Gateway
 from stage import DESKTOP, PHONE, Stage, catalogue, expect
+from test_timeline import APP, WITHOUT_BROWSER, run
 
 PUBLIC = os.path.join(ROOT, "public")
 LANGUAGES = ["en", "de"]
@@ -136,6 +138,45 @@ class Catalogues(unittest.TestCase):
     def is_technical(name, text):
         """Paths of icons and commands, names of languages by themselves, errors of the programmer."""
         return name in ("icons.js", "licences.js") or text in ("English", "Deutsch", "noopener noreferrer") or text.startswith(("vicinity ", "no text ", "event ", "width=", "aria-"))
+
+
+class Problems(unittest.TestCase):
+    # Mistakes of programs, which a person at the page does not make.
+    OF_PROGRAMS = {
+        "badRequest", "methodNotAllowed", "misdirected", "notAcceptable", "preconditionFailed", "rangeNotSatisfiable",
+        "unsupportedMediaType", "upgradeRequired"}
+
+    @staticmethod
+    def cases(*path):
+        with open(os.path.join(ROOT, "Sources", *path), encoding="utf-8") as file:
+            return file.read()
+
+    def test_each_type_and_each_reason_has_a_text(self):
+        with open(os.path.join(ROOT, "openapi", "vicinity.json"), encoding="utf-8") as file:
+            kinds = json.load(file)["components"]["schemas"]["ProblemKind"]["enum"]
+        reasons = re.findall(r"^  case (\w+) = [1-9]", self.cases("Wire", "Reason.swift"), re.M)
+        self.assertGreater(len(reasons), 20)
+        texts = catalogue("en")
+        said = {f"problem.{kind}" for kind in {*kinds} - self.OF_PROGRAMS} | {f"reason.{reason}" for reason in [*reasons, "queueFull", "noSpace"]}
+        self.assertEqual(said | {"problem.offline"}, {key for key in texts if re.match(r"(problem|reason)\.\w+$", key)})
+
+    def test_problem_is_told_by_its_rule_its_reason_or_its_type_and_else_by_the_gateway(self):
+        said = self.sentences("de", [
+            {"kind": "forbidden", "rule": "pairingCode", "message": "no"}, {"type": "/problems/timedOut", "reason": "declined", "detail": "no"},
+            {"kind": "unavailable", "message": "the disk is away"}, {"kind": "later", "message": "a new thing"}])
+        self.assertEqual([
+            "Dieser Kopplungscode gilt nicht: Er wurde schon benutzt, oder seine Zeit ist vorbei.", "Die andere Person hat abgelehnt.",
+            "Das ist zurzeit nicht möglich. The disk is away.", "A new thing."], said)
+        self.assertEqual(["The disk is away."], self.sentences("en", [{"kind": "unavailable", "message": "the disk is away"}]))
+
+    @staticmethod
+    def sentences(language, problems):
+        return run("words.js", f"""
+            {WITHOUT_BROWSER}
+            const {{ useLanguage }} = await import('{APP}/texts.js')
+            await useLanguage('{language}')
+            console.log(JSON.stringify({json.dumps(problems)}.map(all.sentence)))
+        """)
 
 
 class CataloguesOfExamples(Catalogues):

@@ -10,6 +10,13 @@ from gateway import ROOT
 NODE = os.environ.get("NODE", "node")
 APP = os.path.join(ROOT, "public", "app")
 
+# The parts of a browser that the texts of the page need.
+WITHOUT_BROWSER = """
+  globalThis.navigator ??= {}
+  Object.defineProperty(navigator, 'languages', { value: ['en'] })
+  globalThis.document = { documentElement: {} }
+"""
+
 
 def run(module, code):
     program = f"import * as all from {json.dumps(os.path.join(APP, module))}\n{code}"

@@ -9,6 +9,7 @@ import { forget, keep, settings } from './settings.js'
 import { t } from './texts.js'
 import { Transfers } from './transfers.js'
 import { Room } from './room.js'
+import { sentence } from './words.js'
 
 /** How long something can be taken back. */
 const undoTime = 8000
@@ -238,8 +239,8 @@ export class Home extends Attempts {
   get discoveryProblem() {
     const hasFailed = (one) => one.peer === this.me?.id && one.state === 'failed'
     const [search, shown] = [this.browsers.items.find(hasFailed), this.advertisers.items.find(hasFailed)]
-    if (search) return t('discovery.search', { detail: search.problem.detail })
-    if (shown) return t('discovery.shown', { detail: shown.problem.detail })
+    if (search) return t('discovery.search', { detail: sentence(search.problem) })
+    if (shown) return t('discovery.shown', { detail: sentence(shown.problem) })
     const { state, cause, cure } = this.about.discovery ?? {}
     return state === 'unavailable' ? t('discovery.search', { detail: `${cause} ${cure}` }) : null
   }

@@ -94,7 +94,7 @@ export function profile(home) {
     for (const input of choice.querySelectorAll('input')) input.checked = input.value === home.meeting
     const failed = home.advertisers.items.find((one) => one.peer === home.peerID && one.state === 'failed')
     show(hint, home.canAct)
-    say(hint, failed ? t('meeting.failed', { detail: failed.problem.detail }) : t(`meeting.${home.meeting}Hint`))
+    say(hint, failed ? t('meeting.failed', { detail: sentence(failed.problem) }) : t(`meeting.${home.meeting}Hint`))
     hint.classList.toggle('error', Boolean(failed))
   }
 

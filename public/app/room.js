@@ -4,6 +4,7 @@ import { copyOf, newID } from '../client/id.js'
 import { groupFiles } from './file-groups.js'
 import { Timeline } from './timeline.js'
 import { t } from './texts.js'
+import { why } from './words.js'
 
 const passingMax = 100
 /** The size of the timeline: as many of the latest messages as a gateway sends to a page that is opened. */
@@ -278,7 +279,7 @@ export class Room {
     const isLost = event.event === 'notConnected' && event.reason !== 'left' && event.reason !== 'none'
     const isInvitee = event.about.endsWith(`/${member?.peer}`)
     const key = !isLost ? event.event : isInvitee ? 'didNotJoin' : 'lost'
-    return t(`happening.${key}`, { name: event.displayName, detail: member?.detail ?? event.reason ?? '' })
+    return t(`happening.${key}`, { name: event.displayName, detail: why(member ?? event) })
   }
 
   // Typing

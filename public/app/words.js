@@ -61,12 +61,19 @@ export function initials(name) {
 /** The text of a word of the gateway, or the word itself where it is one of a later gateway. */
 export const worded = (group, word, values) => (hasText(`${group}.${word}`) ? t(`${group}.${word}`, values) : word)
 
-/** A problem as a sentence with a beginning and an end. */
+/** A problem as a sentence, by its rule, its reason or its type; the gateway's own sentence where none of these has a text. */
 export function sentence(problem) {
-  if (problem.kind && hasText(`problem.${problem.kind}`)) return t(`problem.${problem.kind}`)
-  const text = problem.message ?? problem.detail ?? String(problem)
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`
+  const kind = problem.kind ?? problem.type?.split('/').pop()
+  const detail = complete(problem.message ?? problem.detail ?? String(problem))
+  const key = [`problem.${kind}.${problem.rule}`, `reason.${problem.reason}`, `problem.${kind}`].find(hasText)
+  return key ? complete(t(key, { detail })) : detail
 }
+
+/** A sentence with a beginning and an end. */
+const complete = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`
+
+/** Why a member is not connected; the gateway's own sentence for a reason of a later one. */
+export const why = ({ reason, detail = reason }) => (hasText(`reason.${reason}`) ? t(`reason.${reason}`) : detail ?? '')
 
 /** The time alone, where it is of today. */
 export const timeOrDate = (text) =>
@@ -78,7 +85,7 @@ export const away = (since) => (since ? t('member.away', { time: timeOrDate(sinc
 export function memberState(member) {
   if (member.state === 'connected' && member.suspended) return t('member.suspended')
   if (member.state === 'connected' && member.awaySince) return away(member.awaySince)
-  if (member.state === 'notConnected' && member.detail) return t('member.notConnectedWhy', { detail: member.detail })
+  if (member.state === 'notConnected' && member.detail) return t('member.notConnectedWhy', { detail: why(member) })
   return worded('member', member.state)
 }
 
