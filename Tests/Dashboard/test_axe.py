@@ -196,7 +196,7 @@ class Axe(OperatorStage):
         expect(ada.locator(".compared")).to_be_visible()
         self.check(ada, "comparing")
         button("They differ").click()
-        expect(ada.locator(".overlay")).to_contain_text(self.word(ada, "The codes differ: someone may be between you. Share nothing confidential."))
+        expect(ada.locator(".overlay")).to_contain_text(self.word(ada, "The codes differ: someone may be intercepting the connection. Do not share anything confidential."))
         self.check(ada, "codes differ")
         ada.locator(".overlay").get_by_role("button", name=self.word(ada, "Close")).click()
         self.look_at_guests(ada)
@@ -281,7 +281,7 @@ class Axe(OperatorStage):
         page.keyboard.press("Escape")
         viewer = self.open(self.gateway)
         self.come_in(viewer, self.code_of(page, role="viewer"), "Vera")
-        expect(viewer.locator(".notes")).to_contain_text(self.word(viewer, "View only: this browser sees what the gateway itself does."))
+        expect(viewer.locator(".notes")).to_contain_text(self.word(viewer, "View only: you see what the gateway itself sees."))
         self.check(viewer, "viewer")
 
     def look_at_pages(self):

@@ -141,7 +141,7 @@ class Files(Stage):
         expect(card).to_contain_text("Choose the file again")
         for name, other in (("other.bin", b"other"), ("slow.bin", os.urandom(len(content)))):
             card.locator("input[type=file]").set_input_files(self.file(name, other))
-            alert = self.ada.get_by_role("alert").filter(has_text="another file")
+            alert = self.ada.get_by_role("alert").filter(has_text="different file")
             expect(alert).to_be_visible()
             alert.get_by_role("button", name="Close").click()
         self.file("slow.bin", content)

@@ -66,7 +66,7 @@ class Questions(Stage):
                 expect(ada.locator(".undo")).to_be_hidden()
                 expect(ada.locator(".roomhead h2")).to_have_text("New session")
                 # A full history says who was there.
-                expect(ben.locator(".roomhead h2")).to_have_text("Ada, who left")
+                expect(ben.locator(".roomhead h2")).to_have_text("Ada (left)")
                 self.picture(ben, "who-left")
                 self.sign_out()
 

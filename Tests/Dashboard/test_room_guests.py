@@ -36,7 +36,7 @@ class RoomGuests(OperatorStage):
         self.assertEqual([403, 403, 404], may)
 
         host.get_by_role("button", name="Invite guests").click()
-        host.get_by_role("dialog").get_by_role("button", name="Let no more guests in").click()
+        host.get_by_role("dialog").get_by_role("button", name="End invitation").click()
         expect(host.get_by_role("dialog").get_by_label("Number of guests")).to_be_visible()
         host.keyboard.press("Escape")
         expect(host.locator(".roomhead")).not_to_contain_text("Open to guests")

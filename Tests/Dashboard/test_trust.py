@@ -43,7 +43,7 @@ class Trust(Stage):
     def test_p_sec_5_codes_that_differ_warn(self):
         _, ben, cards = self.begin_comparison()
         cards[1].get_by_role("button", name="They differ").click()
-        expect(cards[1]).to_contain_text("someone may be between you")
+        expect(cards[1]).to_contain_text("someone may be intercepting the connection")
         self.picture(ben, "codes-differ-phone-dark")
 
     def test_p_sec_3_who_comes_in_without_a_certificate_waits_for_a_decision(self):
@@ -55,7 +55,7 @@ class Trust(Stage):
         ada.reload()
         self.invite(ada, "Ben")
         self.answer(ben, "Accept")
-        card = ada.get_by_role("article", name="Let Ben in?")
+        card = ada.get_by_role("article", name="Trust Ben?")
         expect(card).to_contain_text("shows no certificate")
         self.picture(ada, "certificate")
         card.get_by_role("button", name="Trust").click()
@@ -68,8 +68,8 @@ class Trust(Stage):
         leaf = Certificate("Bert Brown", strings)
         self.addCleanup(advertise_with(self.gateways[1], "Bert", leaf))
         self.invite(ada, "Bert")
-        card = ada.get_by_role("article", name="Let Bert in?")
-        expect(card).to_contain_text("No authority that this gateway trusts vouches for this certificate.")
+        card = ada.get_by_role("article", name="Trust Bert?")
+        expect(card).to_contain_text("This certificate was not issued by an authority that this gateway trusts.")
         expect(card.get_by_role("listitem").locator("strong")).to_have_text(["Bert Brown", "Strings"])
         for shown, issuer in zip(card.get_by_role("listitem").all(), ("Strings", "Concert hall")):
             expect(shown).to_contain_text(f"Issued by {issuer}")
