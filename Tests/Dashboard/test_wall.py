@@ -6,6 +6,12 @@ from guests import OperatorStage, add_plain
 from stage import expect
 
 SCAN_SECONDS_MAX = 30
+# The animations of the wall from now on.
+STARTED = """() => {
+  const started = []
+  document.querySelector('.board').addEventListener('animationstart', ({ target, animationName }) => started.push(`${target.localName} ${animationName}`))
+  return started
+}"""
 LARGE = "(e) => e.decode().then(() => [e.naturalWidth, e.naturalHeight])"
 
 
@@ -80,6 +86,19 @@ class Wall(OperatorStage):
         self.picture(host, "wall-full")
         full.click()
         host.wait_for_function("() => !document.fullscreenElement")
+
+    def test_new_photo_pops_up_large_and_in_the_roll_unless_motion_is_reduced(self):
+        host = self.host
+        host.get_by_role("button", name="Open a photo wall").click()
+        guest = self.guest("Gina")
+        for count, (motion, moved) in enumerate((("reduce", []), ("no-preference", ["figure pop", "li pop"])), 1):
+            host.emulate_media(reduced_motion=motion)
+            started = host.evaluate_handle(STARTED)
+            add_plain(guest, motion, "teal", (600, 400))
+            expect(host.locator(".thumbs li")).to_have_count(count)
+            expect(host.locator(".large img")).to_be_visible()
+            host.wait_for_timeout(500)
+            self.assertEqual(moved, sorted(started.json_value()))
 
     def test_what_is_no_picture_is_not_on_the_wall(self):
         self.host.get_by_role("button", name="Open a photo wall").click()

@@ -82,14 +82,17 @@ export function wallPage(home, element) {
     return { element: h('li', {}, button), update: ({ id }) => set(button, 'aria-pressed', String(id === large.dataset.photo)) }
   }
 
-  /** The newest photo; while there is none, the code stands in its place. */
-  function showLarge(photo) {
+  /** The newest photo, once it can be drawn; while there is none, the code stands in its place. */
+  async function showLarge(photo) {
     const shown = photo?.id ?? 'none'
     if (large.dataset.photo === shown) return
     large.dataset.photo = shown
+    const picture = photo && h('img', { src: address(photo), alt: t('wall.photoOf', { name: photo.displayName }) })
+    await picture?.decode().catch(() => {})
+    // Another one may have come meanwhile.
+    if (large.dataset.photo !== shown) return
     large.replaceChildren(photo
-      ? h('figure', {}, h('img', { src: address(photo), alt: t('wall.photoOf', { name: photo.displayName }) }),
-        h('figcaption', {}, photo.displayName))
+      ? h('figure', {}, picture, h('figcaption', {}, photo.displayName))
       : h('p', { class: 'empty roomy' }, t(home.isOperator ? 'wall.empty' : 'wall.emptyNoCode')))
     set(board, 'data-empty', !photo && 'yes')
   }
