@@ -106,7 +106,28 @@ class ContentUploads(unittest.TestCase):
             const ids = (known) => known?.items.map(({ id }) => id) ?? null
             const other = new Blob([new Uint8Array(content.size).fill(8)])
             gone.add('b')
-            tell([ids(await find(['to c', 'to a', 'to b'])), ids(await find(['to a'])), ids(await find(['to a', 'to b', 'to c'], other))])
+            tell([ids(await find(['to c', 'to a', 'to b'])), ids(await find(['to a'])), ids(await find()), ids(await find(['to a', 'to b', 'to c'], other))])
             process.exit()
         """)
-        self.assertEqual([["a", "c"], None, None], said)
+        self.assertEqual([["a", "c"], None, None, None], said)
+
+    def test_upload_to_all_is_known_after_a_reload(self):
+        said = run("""
+            onpatch = () => pieces.length > 1 && new Promise(() => {})
+            new ContentUpload(gateway, 's', resources, content, { toAll: true })
+            await until(() => pieces.length > 1)
+            const known = await interrupted(gateway, 's', { name: 'a.bin', content })
+            tell([known?.items.map(({ id }) => id) ?? null, await interrupted(gateway, 'other', { name: 'a.bin', content })])
+            process.exit()
+        """)
+        self.assertEqual([["a", "b", "c"], None], said)
+
+    def test_only_what_is_uploaded_from_here_is_paused(self):
+        said = run("""
+            const incoming = new Resource(gateway, 's', { id: 'd', from: 'ben', name: 'b.bin', direction: 'incoming', state: 'transferring', bytes: 1, size: 9 })
+            const kinds = []
+            for (const name of ['pause', 'resume']) try { incoming[name]() } catch (error) { kinds.push(error.kind, error.message) }
+            tell([kinds, incoming.isPaused])
+        """)
+        sentence = "b.bin is not uploaded from here: only an upload can be paused, by its sender."
+        self.assertEqual([["unsupported", sentence] * 2, False], said)

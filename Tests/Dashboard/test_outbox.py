@@ -169,15 +169,16 @@ class Resumed(ClientStage):
             content[at] = (seed + at // 4096) % 256
         return hashlib.sha256(content).hexdigest()
 
-    def send(self, seed):
+    def send(self, seed, to="{ to: await session.whenConnected() }"):
         self.page.evaluate(self.make)
         self.page.evaluate(f"""(async () => {{
-            window.resource = await session.sendResource(file({seed}), {{ to: await session.whenConnected() }})
+            await session.whenConnected()
+            window.resource = [await session.sendResource(file({seed}), {to})].flat()[0]
         }})()""")
 
-    def sent_part(self):
+    def sent_part(self, *to):
         Stage.slow_down(self.page, 8_000_000)
-        self.send(7)
+        self.send(7, *to)
         self.wait_for(self.page, f"resource.uploaded > {self.size // 4}", "nothing is uploaded")
 
     def test_p_res_5_upload_goes_on_after_a_reload_with_no_verified_byte_sent_again(self):
@@ -195,6 +196,18 @@ class Resumed(ClientStage):
         self.assertGreaterEqual(min(self.pieces), uploaded)
         self.assertEqual(["film.bin", self.whole(7)], [self.ben.told(), self.ben.told()])
         self.assertEqual([], self.page.evaluate("gateway.storage.all('uploads')"))
+
+    def test_upload_to_all_goes_on_after_a_reload(self):
+        self.sent_part("{}")
+        id_ = self.page.evaluate("resource.id")
+        self.open_client(self.page, self.gateway)
+        self.pieces.clear()
+        self.page.evaluate(JOINS)
+        self.send(7, "{}")
+        self.assertEqual(id_, self.page.evaluate("resource.id"))
+        self.page.evaluate("resource.done.then(() => {})")
+        self.assertGreater(min(self.pieces), 0)
+        self.assertEqual(["film.bin", self.whole(7)], [self.ben.told(), self.ben.told()])
 
     def test_another_file_of_the_same_name_and_size_is_another_upload(self):
         self.sent_part()

@@ -81,7 +81,7 @@ export class Transfers {
           look()
         })
       }
-      new ContentUpload(this.home.gateway, room.id, resources, file, digest)
+      new ContentUpload(this.home.gateway, room.id, resources, file, { digest })
       this.#changed()
     })
   }

@@ -19,16 +19,18 @@ export class ContentUpload {
   #resources
   #content
   #digest
+  #toAll
   #stop = null
   #running = null
 
-  /** Begins; the digest may have read a part of the content already. */
-  constructor(gateway, session, resources, content, digest = new PartDigests()) {
+  /** Begins; the digest may have read a part of the content already. `toAll` tells whether the program has named no members. */
+  constructor(gateway, session, resources, content, { digest = new PartDigests(), toAll = false } = {}) {
     this.#gateway = gateway
     this.#session = session
     this.#resources = resources
     this.#content = content
     this.#digest = digest
+    this.#toAll = toAll
     this.isPaused = false
     for (const resource of resources) resource[attach](this)
     this.#run()
@@ -116,7 +118,7 @@ export class ContentUpload {
   #record(first, digests) {
     const resources = this.#resources.map(({ id, to }) => ({ id, to }))
     const { name, size } = first
-    return { id: recordOf(first), session: this.#session, resources, name, size, ...digests }
+    return { id: recordOf(first), session: this.#session, resources, toAll: this.#toAll, name, size, ...digests }
   }
 
   #forget(resource) { return this.#gateway.storage.delete('uploads', recordOf(resource)).catch(() => {}) }
@@ -127,14 +129,13 @@ const recipients = (list) => [...list].sort().join()
 
 /**
  * The resources of an upload of the same content to the same members that a reload has interrupted, and the digest of the
- * part that was verified: the beginning of the content has the digest that was recorded then. With a `resource`, only the
- * upload of that one.
+ * part that was verified: the beginning of the content has the digest that was recorded then. Without `to` it is one to all who
+ * were connected then; with a `resource`, only the upload of that one.
  */
-export async function interrupted(gateway, session, { to = [], name, content, resource }) {
+export async function interrupted(gateway, session, { to, name, content, resource }) {
   for (const record of await gateway.storage.all('uploads').catch(() => [])) {
-    const isMeant = resource
-      ? record.id === recordOf(resource)
-      : recipients(record.resources?.map((other) => other.to) ?? []) === recipients(to)
+    const isSame = () => (to ? recipients(record.resources?.map((other) => other.to) ?? []) === recipients(to) : record.toAll)
+    const isMeant = resource ? record.id === recordOf(resource) : isSame()
     if (!isMeant || record.session !== session || record.name !== name || record.size !== content.size) continue
     const path = `/v1/sessions/${session}/resources`
     const items = await Promise.all(record.resources.map(({ id }) => gateway.get(`${path}/${id}`).catch(nullIfMissing)))

@@ -56,11 +56,17 @@ export class Resource extends Emitter {
 
   get isPaused() { return this.#upload?.isPaused ?? false }
 
-  /** Stops the upload, for all to whom the content goes; the gateway keeps what it has. */
-  pause() { this.#upload?.pause() }
+  /** Stops the upload, for all to whom the content goes; the gateway keeps what it has. It throws where nothing is uploaded from here. */
+  pause() { this.#needUpload().pause() }
 
   /** Goes on from where the gateway is. */
-  resume() { this.#upload?.resume() }
+  resume() { this.#needUpload().resume() }
+
+  #needUpload() {
+    if (this.#upload) return this.#upload
+    const detail = `${this.name} is not uploaded from here: only an upload can be paused, by its sender.`
+    throw problem('unsupported', 'Cannot be paused', detail)
+  }
 
   /** Ends it for both sides; what is here of it is deleted, unless others get the same content. */
   async cancel() {

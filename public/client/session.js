@@ -97,14 +97,14 @@ export class Session extends Emitter {
 
   /**
    * Sends a Blob, or what is at a web address, to a member; to a list of them, or to all who are connected, it is uploaded
-   * once, and a list of resources is returned. If a reload has interrupted the same to the members named before, this goes
-   * on from there, unless `resume` is false.
+   * once, and a list of resources is returned. If a reload has interrupted the same to the same members, or to all who were
+   * connected then, this goes on from there, unless `resume` is false.
    */
   async sendResource(content, { to, name = content.name, type = content.type, resume = true } = {}) {
     const isBlob = content instanceof Blob
     const recipients = Array.isArray(to) ? to.map(peerID) : to && peerID(to)
-    const known = isBlob && resume && to
-      ? await interrupted(this.#gateway, this.id, { to: [recipients].flat(), name, content }) : null
+    const known = isBlob && resume
+      ? await interrupted(this.#gateway, this.id, { to: to && [recipients].flat(), name, content }) : null
     const items = known?.items ?? await this.#offer({
       to: recipients, name, contentType: type || 'application/octet-stream',
       ...isBlob ? { size: content.size } : { url: `${content}` },
@@ -112,7 +112,7 @@ export class Session extends Emitter {
     const resources = items.map((item) => this.#resource(item))
     // Their states come by the list.
     this.#follow('resources')
-    if (isBlob) new ContentUpload(this.#gateway, this.id, resources, content, known?.digest)
+    if (isBlob) new ContentUpload(this.#gateway, this.id, resources, content, { digest: known?.digest, toAll: !to })
     return typeof recipients === 'string' ? resources[0] : resources
   }
 
