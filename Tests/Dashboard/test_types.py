@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -43,6 +44,30 @@ class Types(unittest.TestCase):
             faults = self.compiled([os.path.join(CLIENT, "examples", "chat.js")], folder)
         self.assertEqual(1, len(faults))
         self.assertIn("whenConnected", faults[0])
+
+    def test_each_path_of_the_contract_answers_what_the_types_say(self):
+        with open(os.path.join(ROOT, "openapi", "vicinity.json"), encoding="utf-8") as file:
+            contract = json.load(file)
+        lines = ["import { Vicinity } from 'vicinity-client'", "const gateway = new Vicinity('http://localhost:7777')"]
+        for path, methods in contract["paths"].items():
+            answer = methods.get("get", {}).get("responses", {}).get("200", {}).get("content", {}).get("application/json", {})
+            if name := answer.get("schema", {}).get("$ref"):
+                schema = contract["components"]["schemas"][name.split("/")[-1]]
+                lines += self.reading(re.sub(r"\{\w+\}", "x", path), schema)
+        self.assertGreater(len(lines), 150)
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "program.ts")
+            with open(program, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines))
+            self.assertEqual([], self.compiled([program]))
+
+    @staticmethod
+    def reading(path, schema):
+        """Lines that read each field of an answer, and one that no answer has."""
+        answer = f";(await gateway.get('{path}'))"
+        # Changes, which a list may have instead of its items, come by a collection.
+        names = [name for name in schema["properties"] if name not in ("recovered", "missed", "oldest", "changes", "dropped")]
+        return [*(f"{answer}.{name}" for name in names), "// @ts-expect-error", f"{answer}.nothing"]
 
     def test_types_and_code_name_the_same_exports_methods_and_accessors(self):
         said = subprocess.check_output([

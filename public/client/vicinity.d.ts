@@ -1,14 +1,17 @@
 // The types of the JavaScript client. `objects.d.ts` has what the gateway tells.
 
 import type {
-  AdvertiserObject, DiscoveryInfo, FoundPeer, InvitationObject, InvitationState, Member, MessageObject, PairedClient,
-  ProblemObject, ResourceObject, ResourceState, SessionOptions, StreamObject, Direction,
+  AdvertiserObject, AnswerAt, Direction, DiscoveryInfo, FoundPeer, InvitationObject, InvitationState, Member, MessageObject, Pairing,
+  ProblemObject, ResourceObject, ResourceState, SessionRequest, StreamObject,
 } from './objects.js'
 
 export * from './objects.js'
 
 /** Names a peer: its ID, or an object that has one, such as a member, a found peer or a peer of one's own. */
 export type PeerName = string | { peer: string } | { id: string }
+
+/** The items of the list at a path, where the compiler knows the path. */
+export type ItemAt<Path extends string> = AnswerAt<Path> extends { items: (infer Item)[] } ? Item : any
 
 /** Tells that some events were missed; how many, if that is known. */
 export interface Gap<Type extends string = string> { type: Type, missed?: number }
@@ -96,7 +99,7 @@ export class Vicinity extends Emitter<{ state: GatewayState }> {
   get outbox(): Outbox
   get exportAddress(): string
 
-  pair(code: string, options?: { name?: string, cookie?: boolean }): Promise<PairedClient>
+  pair(code: string, options?: { name?: string, cookie?: boolean }): Promise<Pairing>
   deleteSelf(): Promise<void>
 
   /** This client's peer of that name: the one that it has, or a new one; always a new one if `reuse` is false. */
@@ -104,7 +107,8 @@ export class Vicinity extends Emitter<{ state: GatewayState }> {
   /** A session that one of this client's peers is in; from a `position` of before on. */
   session(id: string, options?: { since?: string }): Promise<Session>
 
-  get(path: string, options?: RequestOptions): Promise<any>
+  /** The object at a path, such as a `Link[]` in the `items` of '/v1/links'; with a query it is not known which. */
+  get<Path extends string>(path: Path, options?: RequestOptions): Promise<AnswerAt<Path>>
   post(path: string, json?: unknown, options?: RequestOptions): Promise<any>
   put(path: string, json?: unknown, options?: RequestOptions): Promise<any>
   patch(path: string, json?: unknown, options?: RequestOptions): Promise<any>
@@ -112,7 +116,8 @@ export class Vicinity extends Emitter<{ state: GatewayState }> {
   request(method: string, path: string, options?: RequestOptions): Promise<any>
   fetch(method: string, path: string, options?: RequestOptions): Promise<Response>
   /** All items of a list, page after page, from the first. */
-  list<Item = any>(path: string, options?: { limit?: number, signal?: AbortSignal }): AsyncGenerator<Item, void, undefined>
+  list<Path extends string>(path: Path, options?: { limit?: number, signal?: AbortSignal }): AsyncGenerator<ItemAt<Path>, void, undefined>
+  list<Item>(path: string, options?: { limit?: number, signal?: AbortSignal }): AsyncGenerator<Item, void, undefined>
   send(session: string, body: string | Uint8Array | Blob, options?: {
     to?: string[], mode?: 'reliable' | 'unreliable', contentType?: string, id?: string, signal?: AbortSignal, attempts?: number
   }): Promise<MessageObject>
@@ -125,7 +130,8 @@ export class Vicinity extends Emitter<{ state: GatewayState }> {
   }): Promise<void>
 
   /** A collection and its changes; `limit` is how many of the latest items it has. */
-  follow<Item extends { id: string } = any>(path: string, options?: { limit?: number, since?: string }): Collection<Item>
+  follow<Path extends string>(path: Path, options?: { limit?: number, since?: string }): Collection<ItemAt<Path>>
+  follow<Item extends { id: string }>(path: string, options?: { limit?: number, since?: string }): Collection<Item>
   datagrams(session: string): Collection<MessageObject>
   connect(): void
   close(): void
@@ -186,6 +192,8 @@ export class Outbox extends Emitter<{
   wake(): void
   close(): void
 }
+
+export type SessionOptions = Omit<SessionRequest, 'peer' | 'adhoc'>
 
 export interface InviteOptions {
   /** Needed if the peer is named by its ID. */

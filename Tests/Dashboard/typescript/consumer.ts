@@ -80,6 +80,16 @@ async function use(session: Session) {
 gateway.outbox.on('refused', ({ entry, problem }) => console.log(entry.id, problem.kind))
 for await (const item of gateway.list<Member>('/v1/sessions/s/members')) console.log(item.verified)
 gateway.follow<Member>('/v1/sessions/s/members', { limit: 10 }).on('put', ({ item, before }) => console.log(item.id, before?.id))
+// What a path answers is known by the contract.
+const { items: [link] } = await gateway.get('/v1/links')
+const { medium, roundTripMilliseconds = 0 } = await gateway.get(`/v1/browsers/b/found/${peer.id}/reach`)
+console.log(link?.standby, medium.length, roundTripMilliseconds.toFixed())
+gateway.follow('/v1/events').on('put', ({ item }) => console.log(item.event, item.about))
+gateway.follow(`/v1/sessions/${newID()}/comparisons`).on('put', ({ item: { state, code } }) => state === 'pending' && code?.length)
+gateway.follow(`/v1/sessions/${newID()}/certificates`).on('put', ({ item }) => item.chain[0]?.subject)
+for await (const { uses, expiresAt } of gateway.list('/v1/pairing-codes')) console.log(uses + 1, expiresAt)
+// @ts-expect-error: a link has no such field.
+console.log(link?.speed)
 try {
   await gateway.get('/v1/gateway')
 } catch (error) {
