@@ -206,6 +206,50 @@ class Examples(Stage):
         expect(answer).to_contain_text("nobody")
         expect(page.locator("#code")).to_contain_text("Not found")
 
+    def test_each_operation_of_the_reference_leads_to_a_request_that_is_tried(self):
+        gateway = self.gateways[0]
+        page = self.enter(gateway, "Ada")
+        session = page.evaluate("fetch('/v1/sessions').then((a) => a.json())")["items"][0]
+        page.goto(f"{gateway.url}/docs")
+        operations = page.locator("details:has(> summary b)")
+        self.assertEqual(operations.count() - 2, page.get_by_role("link", name="Try it", include_hidden=True).count())
+        page.locator("#sendMessage summary").click()
+        page.locator("#sendMessage").get_by_role("link", name="Try it").click()
+        expect(page.get_by_label("Request")).to_contain_text("POST /v1/sessions/{session}/messages")
+        page.get_by_label("session").fill(session["id"])
+        page.get_by_label("Body").fill("Hello")
+        expect(page.locator("#curl")).to_contain_text("-H 'Content-Type: text/plain' --data-binary 'Hello'")
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator("#text")).to_contain_text("nobody is connected in this session")
+        # A header that a request needs is a field.
+        page.goto(f"{gateway.url}/examples/request.html#appendResource")
+        page.get_by_label("Upload-Offset").fill("7")
+        expect(page.locator("#curl")).to_contain_text("-H 'Upload-Offset: 7'")
+
+    def test_examples_of_the_client_run_on_the_page_that_shows_them(self):
+        gateway = self.gateways[0]
+        page = self.enter(gateway, "Ada")
+        page.goto(f"{gateway.url}/docs")
+        page.get_by_role("link", name="JavaScript").click()
+        output = page.locator("#output")
+        for name, said in (("answer", "Waiting for an invitation"), ("invite", "Caller 2 asks: May I join you?")):
+            page.get_by_role("button", name=f"Run examples/{name}.js").click()
+            expect(output).to_contain_text(said)
+        expect(output).to_contain_text('Echo 1 answered {"youSaid":"Anybody there?"}')
+        self.picture(page, "docs-js-run")
+        page.get_by_role("button", name="Stop all").click()
+        expect(output).to_be_empty()
+        # The same one twice is two peers.
+        for _ in range(2):
+            page.get_by_role("button", name="Run examples/chat.js").click()
+        expect(output).to_contain_text("Example 3: Hello")
+        expect(output).to_contain_text("Example 4: Hello")
+        page.get_by_role("button", name="Stop all").click()
+        stranger = self.page(gateway)
+        stranger.goto(f"{gateway.url}/docs/js")
+        expect(stranger.get_by_role("button", name="Run examples/chat.js")).to_be_disabled()
+        expect(stranger.get_by_role("link", name="Join this gateway")).to_be_visible()
+
     def test_requests_are_tried_with_a_token_of_ones_own(self):
         gateway = self.gateways[0].operator()
         page = self.page(gateway)

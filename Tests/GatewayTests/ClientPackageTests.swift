@@ -50,8 +50,13 @@ struct ClientPackageTests {
   func page() async throws {
     try await withGateway({ ($0.basePath, $0.dashboardFolder) = ("/a", Document.site) }) { gateway in
       let page = try await gateway.stranger.get("/a/docs/js")
-      #expect(page["Content-Security-Policy"]?.hasPrefix("default-src 'none'; style-src 'self'") == true)
-      #expect(!page.text.contains("<script") && page.text.contains("&lt;script type=&quot;importmap&quot;&gt;"))
+      let policy = try #require(page["Content-Security-Policy"])
+      #expect(policy.hasPrefix("default-src 'none'; style-src 'self'") && !policy.contains("unsafe"))
+      #expect(page.text.contains("&lt;script type=&quot;importmap&quot;&gt;"))
+      // The page runs the examples with scripts of the gateway, and one text of its own, by its hash.
+      let map = "{\"imports\": {\"vicinity-client\": \"/a/examples/run.js\"}}"
+      #expect(page.text.contains("<script type=\"importmap\">\(map)</script>"))
+      #expect(policy.contains("script-src 'self' '\(ClientPackage.File(path: "", bytes: Array(map.utf8)).integrity)'"))
       let package = try #require(ClientPackage(site: Folder.files(Document.site)))
       for file in package.modules {
         let entry: Markup = "\("\"/a\(self.path)/\(file.path)\": \"\(file.integrity)\"")"

@@ -2,6 +2,8 @@
 struct ClientReference {
   let package: ClientPackage
   let base: BasePath
+  /// Whether the site has the module that runs the examples on the page.
+  let canRun: Bool
 
   private var place: String { "\(base.text)/\(ClientPackage.place)" }
 
@@ -14,7 +16,7 @@ struct ClientReference {
       <li><a href="#examples">Examples</a></li><li><a href="#types">Types</a></li><li><a href="#files">Files</a></li></ul></nav>
       <section id="page"><h2>In a page</h2>\(importMap)</section>
       <section id="node"><h2>In Node</h2>\(node)</section>
-      <section id="examples"><h2>Examples</h2>\(Markup(package.examples.map(show)))</section>
+      <section id="examples"><h2>Examples</h2>\(runner)\(Markup(package.examples.map(showExample)))</section>
       <section id="types"><h2>Types</h2>\(Markup(package.types.map(show)))</section>
       <section id="files"><h2>Files</h2>\(files)</section>
       """
@@ -58,6 +60,38 @@ struct ClientReference {
       <pre>npm install \(address)</pre>
       \(Markup(prose: "Node 18 and later run it. Node before version 22 has no WebSocket: install the package `ws` as well, and pass its class, as in `new Vicinity(address, { WebSocket })`. Without npm, `tar` unpacks the same archive."))
       """
+  }
+
+  // MARK: Running examples
+
+  /// The examples import the client by its name, which stands for the module that runs them.
+  private var runMap: Markup {
+    let map = "{\"imports\": {\"vicinity-client\": \"\(base.text)/\(Site.runPath)\"}}"
+    return Markup(stringLiteral: map)
+  }
+
+  /// The Content Security Policy of the page: scripts of this gateway alone, and the map by its hash.
+  var policy: String {
+    if !canRun { return Reply.policy }
+    let map = ClientPackage.File(path: "", bytes: runMap.bytes).integrity
+    return Reply.policy + "; script-src 'self' '\(map)'; connect-src 'self' ws: wss:"
+  }
+
+  private var runner: Markup {
+    if !canRun { return "" }
+    return """
+      <script type="importmap">\(runMap)</script>
+      <script type="module" src="\(base.text)/\(Site.runPath)"></script>
+      <p>Each example runs here, at this gateway: run it twice, or two that belong together, such as answer and invite.
+      <span id="join"><a href="\(base.text)/">Join this gateway</a> first.</span></p>
+      <div class="output"><pre id="output" role="log" aria-label="Output" tabindex="0"></pre><button id="stop">Stop all</button></div>
+      """
+  }
+
+  private func showExample(_ file: ClientPackage.File) -> Markup {
+    let run: Markup =
+      canRun ? "<button disabled data-run=\"\(place)/\(file.path)\" aria-label=\"Run \(file.path)\">Run</button>" : ""
+    return "\(show(file))\(run)"
   }
 
   private func show(_ file: ClientPackage.File) -> Markup {

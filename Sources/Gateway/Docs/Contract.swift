@@ -33,10 +33,11 @@ extension Asset {
 }
 
 extension Reply {
-  private static let policy =
+  /// The Content Security Policy of a page that needs no script.
+  static let policy =
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-  static func page(_ asset: Asset) -> Reply {
+  static func page(_ asset: Asset, policy: String = policy) -> Reply {
     var reply = kept(asset)
     reply.headers.append(.init(name: "Content-Security-Policy", value: policy))
     return reply

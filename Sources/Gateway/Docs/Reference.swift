@@ -74,8 +74,14 @@ struct Reference {
     return """
       <details id="\(operation.id)"><summary><b class="\(operation.method.lowercased())">\(operation.method)</b>
       <code>\(operation.path)</code> <span>\(json["summary"]?.text ?? "")</span></summary>
-      <p class="quiet">\(role(json))</p>\(prose(json))\(table(parameters))\(request(json))\(responses(json))</details>
+      <p class="quiet">\(role(json))\(attempt(operation))</p>\(prose(json))\(table(parameters))\(request(json))\(responses(json))</details>
       """
+  }
+
+  /// A link to where the request is filled in; a WebSocket is no request.
+  private func attempt(_ operation: Operation) -> Markup {
+    if !canTry || operation.path.hasSuffix("/socket") { return "" }
+    return " · <a href=\"\(base.text)/\(Site.tryPath)#\(operation.id)\">Try it</a>"
   }
 
   private func role(_ operation: JSON) -> String {

@@ -26,6 +26,10 @@ enum Stylesheet {
     code, pre { font-family: ui-monospace, monospace; font-size: .9em; }
     pre { white-space: pre-wrap; padding: .75rem; background: var(--shade); border-radius: .4rem; margin: .5rem 0; }
     pre, td code { overflow-wrap: anywhere; }
+    button { font: inherit; padding: .3rem .9rem; border: 1px solid var(--line); border-radius: .4rem; background: var(--shade); color: var(--link); }
+    button:disabled { color: var(--quiet); }
+    .output { position: sticky; top: 0; display: flex; gap: .5rem; align-items: start; background: var(--paper); padding: .25rem 0; }
+    .output pre { flex: 1; min-height: 3.4rem; max-height: 30vh; overflow: auto; margin: 0; }
     nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; list-style: none; }
     .quiet { color: var(--quiet); }
     .status { font-variant-numeric: tabular-nums; font-weight: 600; }

@@ -31,7 +31,7 @@ extension Routes {
         guard let page = core.site.clientPage(below: core.access.base) else {
           throw Problem(.notFound, "this gateway was started without the JavaScript client: see --site")
         }
-        return .page(page)
+        return page
       }),
     Route(.get, "/docs/style.css", .anyone, .now { _, _ in .kept(Stylesheet.asset) }),
     Route(.get, "/problems", .anyone, .now { core, call in problems(call, below: core.access.base) }),

@@ -15,6 +15,8 @@ final class Site {
   static let fileBytesMax = 4 << 20
   /// The page on which requests are tried.
   static let tryPath = "examples/request.html"
+  /// The module that runs the examples of the client.
+  static let runPath = "examples/run.js"
   /// The value of the Allow header.
   static let methods = "GET, HEAD, OPTIONS"
 
@@ -23,7 +25,7 @@ final class Site {
   private var roots: Set<String> = []
   /// The JavaScript client, if it is among them.
   let client: ClientPackage?
-  private var clientPage: Asset?
+  private var clientPage: (asset: Asset, policy: String)?
 
   init(_ folder: String?, _ read: (String) -> [(path: String, bytes: [UInt8])]) {
     let listing = folder.map(read) ?? []
@@ -57,9 +59,12 @@ final class Site {
   }
 
   /// The page of the JavaScript client, made when it is first asked for.
-  func clientPage(below base: BasePath) -> Asset? {
-    if clientPage == nil { clientPage = client.map { Asset(ClientReference(package: $0, base: base).page) } }
-    return clientPage
+  func clientPage(below base: BasePath) -> Reply? {
+    if clientPage == nil, let client {
+      let reference = ClientReference(package: client, base: base, canRun: files[Self.runPath] != nil)
+      clientPage = (Asset(reference.page), reference.policy)
+    }
+    return clientPage.map { .page($0.asset, policy: $0.policy) }
   }
 
   static func reply(_ file: Asset) -> Reply {
