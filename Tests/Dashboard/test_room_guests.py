@@ -1,5 +1,7 @@
 """Guests of a session: an operator shows a code, and phones that scan it chat there, with no account and no app."""
 
+from datetime import datetime, timedelta, timezone
+
 from guests import OperatorStage
 from stage import expect
 
@@ -16,6 +18,10 @@ class RoomGuests(OperatorStage):
         dialog.get_by_role("button", name="Make a code").click()
         expect(dialog.get_by_role("img", name="QR code")).to_be_visible()
         self.picture(host, "guests-code")
+        # The gateway ends it, though no page is open then.
+        session = host.evaluate("fetch('/v1/sessions').then((a) => a.json())")["items"][0]
+        left = datetime.fromisoformat(session["adhocUntil"]) - datetime.now(timezone.utc)
+        self.assertTrue(timedelta(hours=2.9) < left <= timedelta(hours=3), left)
         link = dialog.get_by_role("link").get_attribute("href")
         dialog.get_by_role("button", name="Close").click()
         gina = self.open_link(self.gateway, link)

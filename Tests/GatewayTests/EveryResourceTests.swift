@@ -58,7 +58,7 @@ struct EveryResourceTests {
     "code",
     "bytes",
     "bytesPerSecond", "timeLeft", "damaged", "expiresAt", "session", "adhoc", "missed", "oldest", "awaySince",
-    "suspended", "adhocProblem", "basePath",
+    "suspended", "adhocProblem", "adhocUntil", "basePath",
     "members", "sessions", "group", "resources", "via",
   ]
 

@@ -4,7 +4,6 @@
 // the gateway was away, and after it has forgotten everything.
 
 import { Attempts } from './attempts.js'
-import { isForGuests } from './join-link.js'
 import { forget, keep, settings } from './settings.js'
 import { t } from './texts.js'
 import { Transfers } from './transfers.js'
@@ -18,7 +17,6 @@ const missedStates = ['timedOut', 'cancelled', 'failed']
 const ranks = ['viewer', 'member', 'operator', 'admin']
 
 export class Home extends Attempts {
-  #guestsTimer
   #isUnsettled = false
   #settling = null
   #closed = false
@@ -61,7 +59,6 @@ export class Home extends Attempts {
 
   close() {
     this.#closed = true
-    clearTimeout(this.#guestsTimer)
     for (const room of this.#rooms.values()) room.close()
     for (const collection of this.#followed) collection.close()
     removeEventListener('pagehide', this.#hidden)
@@ -144,7 +141,7 @@ export class Home extends Attempts {
       if (this.canAct && this.name) {
         await this.#settlePeer()
         await this.#settleSession()
-        await this.#settleGuests()
+        this.#settleGuests()
         await this.#settleMeeting()
         await this.#settleBrowser()
       }
@@ -171,20 +168,11 @@ export class Home extends Attempts {
     this.openID = (await this.openSession()).id
   }
 
-  /** A session is open to its guests until their time is over. */
-  async #settleGuests() {
-    clearTimeout(this.#guestsTimer)
+  /** Forgets the links of guests whose time is over: the gateway lets no more in. */
+  #settleGuests() {
     const { guests } = settings()
-    const left = ({ until }) => new Date(until) - Date.now()
-    for (const [id, { type, ...kept }] of Object.entries(guests)) {
-      const session = this.sessions.get(id)
-      if (session && left(kept) > 0) continue
-      if (session?.adhoc === type && isForGuests(session)) await this.gateway.patch(`/v1/sessions/${id}`, { adhoc: null })
-      delete guests[id]
-      keep({ guests })
-    }
-    const next = Math.min(...Object.values(guests).map(left))
-    if (next < Infinity) this.#guestsTimer = setTimeout(() => this.settle(), next + 1000)
+    const isOpen = ([id, { until }]) => this.sessions.get(id) && new Date(until) > Date.now()
+    keep({ guests: Object.fromEntries(Object.entries(guests).filter(isOpen)) })
   }
 
   async #settleMeeting() {

@@ -1,11 +1,12 @@
 // Guests of a session: a link and QR code with which several people chat in it for some hours, with no account and no app.
 //
-// The session gets a service type of its own in ad hoc mode, until the time is over; guests open a session of that type.
+// The session gets a service type of its own in ad hoc mode, which the gateway ends when the time is over; guests open a session of
+// that type.
 
 import { copyButton } from './copy.js'
 import { h, say, show } from './dom.js'
 import { guestsMax, makeGuestCode } from './guest-code.js'
-import { guestType } from './join-link.js'
+import { guestType, isForGuests } from './join-link.js'
 import { qrImage } from './qr.js'
 import { keep, settings } from './settings.js'
 import { t } from './texts.js'
@@ -65,16 +66,16 @@ export function inviteGuests(home, room) {
     const made = await makeGuestCode(home, {
       guest: { type }, scopes: guestScopes, label: t('guests.label'), seconds: Number(life.value), uses: Number(count.value),
     })
-    if (!room.session.adhoc) await home.gateway.patch(room.path, { adhoc: type })
-    keep({ guests: { ...settings().guests, [room.id]: { ...made, type } } })
-    home.settle()
+    const isOwn = !room.session.adhoc || isForGuests(room.session)
+    if (isOwn) await home.gateway.patch(room.path, { adhoc: type, adhocSeconds: Number(life.value) })
+    keep({ guests: { ...settings().guests, [room.id]: made } })
   }
 
   async function end() {
-    const { code, ...guests } = kept()
-    await home.gateway.delete(`/v1/pairing-codes/${code}`)
-    keep({ guests: { ...settings().guests, [room.id]: { ...guests, until: null } } })
-    await home.settle()
+    const { [room.id]: made, ...guests } = settings().guests
+    await home.gateway.delete(`/v1/pairing-codes/${made.code}`)
+    if (isForGuests(room.session)) await home.gateway.patch(room.path, { adhoc: null })
+    keep({ guests })
   }
 
   async function draw() {

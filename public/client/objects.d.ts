@@ -519,6 +519,8 @@ export interface SessionPatch {
   blocked?: PeerID[]
   /** A service type, or null to stop. */
   adhoc?: ServiceType | null
+  /** The seconds after which ad hoc mode stops; without it, a new `adhoc` has no end. */
+  adhocSeconds?: number
 }
 
 export interface SessionObject {
@@ -533,6 +535,8 @@ export interface SessionObject {
   blocked: PeerID[]
   history: HistoryObject
   adhoc?: ServiceType
+  /** The time at which ad hoc mode stops; absent without an end. */
+  adhocUntil?: string
   /** Why ad hoc mode does not work now, and how to fix it; absent while it works. */
   adhocProblem?: ProblemObject
   createdAt: string

@@ -83,6 +83,7 @@ extension Core {
       model.isLocked = settings["locked"] == true
       model.blocked = Set((settings["blocked"]?.list ?? []).compactMap(\.text))
       model.adhoc = settings["adhoc"]?.text
+      model.adhocUntil = settings["adhocUntil"]?.integer.map(Timestamp.init(milliseconds:))
       register(model)
       disk.restore(retention, of: model.owner)
       begin(model)
@@ -101,7 +102,9 @@ extension Core {
         if !resource.hasContent { resource.discard() }
         publish(resource, in: model)
       }
-      if let type = model.adhoc { try? await session.startAdhoc(type) }
+      let isOver = model.adhocUntil.map { $0 <= .now } ?? false
+      if let type = model.adhoc, !isOver { try? await session.startAdhoc(type) }
+      watchAdhoc(of: model)
     }
   }
 }
@@ -118,6 +121,7 @@ extension SessionModel {
     ]
     if let age = retention.limits.age { members.append(.init("age", .number(Int(age.components.seconds)))) }
     if let adhoc { members.append(.init("adhoc", .text(adhoc))) }
+    if let adhocUntil { members.append(.init("adhocUntil", .number(adhocUntil.milliseconds))) }
     return .object(members)
   }
 }

@@ -150,11 +150,19 @@ extension Routes {
     let locked = try fields.bool("locked")
     let blocked = try fields.texts("blocked", max: blockedMax).map(Set.init)
     let adhoc = try fields.textOrNull("adhoc")
+    let adhocTime = try fields.integer("adhocSeconds", in: 1...Core.adhocSecondsMax).map { Duration.seconds($0) }
+    if adhocTime != nil, (adhoc ?? model.adhoc) == nil {
+      throw fields.wrong("adhocSeconds", "is for a session in ad hoc mode: set 'adhoc', too", rule: "required")
+    }
     try fields.end()
     try core.requireDiskSpace(for: model.peer, "changed")
     let turned = try peers(blocked?.symmetricDifference(model.blocked) ?? [])
     // It may be refused, and then nothing else has changed.
     if let adhoc, adhoc != model.adhoc { try await turn(model, adhoc) }
+    if adhoc != nil || adhocTime != nil {
+      model.adhocUntil = adhocTime.map { Timestamp.now + $0 }
+      core.watchAdhoc(of: model)
+    }
     if let locked {
       await model.session.lock(locked)
       model.isLocked = locked

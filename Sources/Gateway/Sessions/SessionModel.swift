@@ -88,6 +88,8 @@ final class SessionModel {
   var stored: StoredSession?
   var isLocked = false
   var adhoc: String?
+  /// The end of ad hoc mode; nil for none.
+  var adhocUntil: Timestamp?
   var blocked: Set<String> = []
   var counts = MemberCounts()
   /// Whether its count is to be published.
@@ -176,6 +178,7 @@ final class SessionModel {
     ]
     if let adhoc {
       members.append(.init("adhoc", .text(adhoc)))
+      if let adhocUntil { members.append(.init("adhocUntil", .text(adhocUntil.description))) }
       if let problem = DiscoveryStatus(session.adhocState).problem {
         members.append(.init("adhocProblem", problem.json))
       }
