@@ -163,7 +163,7 @@ class GatewayPage(OperatorStage):
         page.get_by_role("button", name="Copy link").click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         self.assertEqual(page.locator(".newcode a").get_attribute("href"), self.pasted(page))
-        self.turn(page, "Session")
+        page.locator(".way[data-way=sessions]").click()
         page.get_by_role("button", name="Members").click()
         page.get_by_role("button", name="Invite guests").click()
         dialog = page.get_by_role("dialog", name="Invite guests")
@@ -176,7 +176,7 @@ class GatewayPage(OperatorStage):
 
     def pasted(self, page):
         """The text that is pasted into the message."""
-        self.turn(page, "Session")
+        page.locator(".way[data-way=sessions]").click()
         box = page.get_by_role("textbox", name="Message")
         box.press("Control+V")
         text = box.input_value()

@@ -112,7 +112,7 @@ class Map(Stage):
         ada.keyboard.press("End")
         expect(ada.locator(".details")).to_contain_text("Dora · one of 3 people on one computer · Nearby, not connected · Local network · round trip")
         person.filter(has_text="Ben").hover()
-        expect(ada.locator(".details")).to_contain_text("Ben · Connected")
+        expect(ada.locator(".details")).to_contain_text("Ben · one of 3 people on one computer · Connected")
         # Both gateways are on this machine, and the system has measured their link.
         expect(ada.locator(".details")).to_contain_text(re.compile(r"Local network · round trip .*ms"))
         # Traffic makes the way wide while it lasts.

@@ -56,7 +56,7 @@ class Trust(Stage):
         self.invite(ada, "Ben")
         self.answer(ben, "Accept")
         card = ada.get_by_role("article", name="Trust Ben?")
-        expect(card).to_contain_text("shows no certificate")
+        expect(card).to_contain_text("has no certificate")
         self.picture(ada, "certificate")
         card.get_by_role("button", name="Trust").click()
         expect(card).to_have_count(0)

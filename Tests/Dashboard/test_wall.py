@@ -93,6 +93,8 @@ class Wall(OperatorStage):
         guest = self.guest("Gina")
         for count, (motion, moved) in enumerate((("reduce", []), ("no-preference", ["figure pop", "li pop"])), 1):
             host.emulate_media(reduced_motion=motion)
+            # The photo of before pops up with the change of the setting.
+            host.wait_for_timeout(1000)
             started = host.evaluate_handle(STARTED)
             add_plain(guest, motion, "teal", (600, 400))
             expect(host.locator(".thumbs li")).to_have_count(count)

@@ -1,7 +1,7 @@
 // The links of the gateway to other computers, read every two seconds while they are shown.
 
 const interval = 2000
-/** What hosts say to each other while nobody sends anything, in bytes a second. */
+/** The rate of heartbeats and rosters, in bytes a second: less is no traffic. */
 const idleRate = 1000
 
 export class Links {
