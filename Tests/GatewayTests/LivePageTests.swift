@@ -10,7 +10,7 @@ import Testing
 struct LivePageTests {
   private static let view = ClientView(id: ClientID(text: "anna"), name: "Anna", role: .member)
 
-  /// What a client makes of a page.
+  /// The page as a client has it.
   private struct Reader {
     var items: [String: JSON] = [:]
     var counts: JSON?

@@ -28,7 +28,7 @@ struct SessionEventQueueTests {
     var listed: [String] = []
   }
 
-  /// What is listed of these events, and in which order, where no members that are awaited are due by themselves.
+  /// The events that are listed, in their order, where no awaited members are due by themselves.
   private func listed(_ enqueue: @escaping (SessionEventQueue) -> Void) throws -> [String] {
     let (reactor, lists) = (try Reactor(), Lists())
     let queue = SessionEventQueue(on: reactor) { listing, state in

@@ -33,9 +33,9 @@ export class Collection extends Emitter {
     const { list } = this.#channel
     return list.length > this.#limit ? list.slice(-this.#limit) : list
   }
-  /** Of a page, how many items the list has: `all`, and of members `connected`; null otherwise. */
+  /** The number of items that the list of a page has: `all`, and of members `connected`; null where it is no page. */
   get counts() { return this.#channel.counts }
-  /** Of a page, the cursor of the one behind it; undefined where there is none. */
+  /** The cursor of the page behind this one; undefined where there is none. */
   get next() { return this.#channel.next }
   /** Whether the gateway has no older items than these; `list` of the gateway has all. */
   get isComplete() { return this.#channel.isComplete && this.#channel.list.length <= this.#limit }
@@ -64,7 +64,7 @@ export class Channel {
     this.isKept = !path.endsWith('/datagrams')
     this.items = new Map()
     this.isComplete = true
-    /** Of a page, which is followed by its path with a query. */
+    /** The counts and the next cursor are those of a page, which is followed by its path with a query. */
     this.counts = null
     this.next = undefined
     this.dropped = 0
