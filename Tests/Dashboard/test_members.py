@@ -32,7 +32,7 @@ class Members(Stage):
         gateway = self.gateways[0]
         ada = self.enter(gateway, "Ada")
         frames = []
-        ada.on("websocket", lambda socket: socket.on("framereceived", frames.append))
+        ada.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
         ada.reload()
         self.let_everybody_join(ada)
         crowd = Joining(gateway, CROWD)

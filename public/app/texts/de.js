@@ -337,7 +337,7 @@ export default {
   'problem.gone': 'Das gibt es nicht mehr.',
   'problem.invalidParameter': 'Diese Eingabe ist nicht erlaubt. {detail}',
   'problem.invalidParameter.P-ADV-1': 'Eine Gruppe hat Kleinbuchstaben, Ziffern und Bindestriche, höchstens 15.',
-  'problem.invalidParameter.P-ID-1': 'Dieser Name ist nicht möglich: Er ist leer, zu lang oder hat Sonderzeichen.',
+  'problem.invalidParameter.P-ID-1': 'Gib einen Namen von höchstens 63 Bytes ein, an dem etwas zu sehen ist, ohne Steuerzeichen.',
   'problem.notConnected': 'Die andere Person ist nicht verbunden.',
   'problem.notConnected.connected': 'Niemand ist verbunden, um das zu empfangen.',
   'problem.notFound': 'Das gibt es nicht mehr.',

@@ -337,7 +337,7 @@ export default {
   'problem.gone': 'It is no longer there.',
   'problem.invalidParameter': '{detail}',
   'problem.invalidParameter.P-ADV-1': 'A group has lower-case letters, digits and hyphens, at most 15.',
-  'problem.invalidParameter.P-ID-1': 'This name is not possible: it is empty, too long, or has special characters.',
+  'problem.invalidParameter.P-ID-1': 'Enter a name of at most 63 bytes with something that can be seen, and no control characters.',
   'problem.notConnected': 'The other person is not connected.',
   'problem.notConnected.connected': 'No one is connected who could receive this.',
   'problem.notFound': 'It is no longer there.',
