@@ -78,10 +78,11 @@ class FirstView(Stage):
 
         listing = self.usable_after(reload)
         print(f"Join can be used after {joining:.0f} ms, and who is nearby after {listing:.0f} ms")
-        # A list that grows moves what lies below it, and nothing else does: not an invitation, nor a gateway that is away.
+        # A list that grows moves what lies below it, and nothing else does: not a round trip, an invitation, nor a gateway that is away.
         session = self.advertise("Cleo")
         expect(self.neighbour(ada, "Cleo")).to_be_visible()
         before = ada.evaluate(SHIFT)
+        expect(self.neighbour(ada, "Cleo").locator(".reach")).not_to_be_empty()
         operator = gateway.operator()
         invited = operator.ask("POST", "/v1/invitations", {
             "peer": session["peer"], "session": session["id"], "serviceType": "adhoc",

@@ -72,12 +72,14 @@ class Scale(Stage):
         expect(self.neighbour(ada, "Person 0003")).to_have_count(0)
         self.assertLessEqual(rows.count(), ROWS_MAX)
         self.assertGreater(rows.count(), 10)
-        # An arrival above the window moves no row.
+        # An arrival above the window moves no row, nor does the round trip to those in it once it is known.
         visible = "() => [...document.querySelectorAll('.nearby > .people > li')].map((row) => [row.querySelector('strong').textContent, Math.round(row.getBoundingClientRect().top)]).filter(([, top]) => top > 0 && top < innerHeight)"
         before = ada.evaluate(visible)
         self.assertGreater(len(before), 5)
         self.crowd.add("Aaron", self.crowd.tokens[-1])
         expect(ada.locator(".count")).to_have_text("1,001 people nearby")
+        for name, _ in before[1:-1]:
+            expect(self.neighbour(ada, name).locator(".reach")).not_to_be_empty()
         self.assertEqual(before, ada.evaluate(visible))
         self.scroll_to(ada, 1, "Person 1000")
         expect(self.neighbour(ada, "Person 1000")).to_have_attribute("aria-posinset", "1001")
