@@ -362,7 +362,7 @@ final class MessageLog: @unchecked Sendable {
         return !dead.isEmpty
       }
     }
-    if all || max(dead.count, deadOwn.count) > min(Self.deadMax, limits.count / 16) { removeDead() }
+    if all || hasManyDead { removeDead() }
     return !dead.isEmpty
   }
 
@@ -376,6 +376,8 @@ final class MessageLog: @unchecked Sendable {
       deadOwn.append(row)
     }
   }
+
+  private var hasManyDead: Bool { max(dead.count, deadOwn.count) > min(Self.deadMax, limits.count / 16) }
 
   private func removeDead() {
     guard !isRemoving, !(dead.isEmpty && deadOwn.isEmpty), let reactor = sessionStore.reactor else { return }
@@ -392,7 +394,8 @@ final class MessageLog: @unchecked Sendable {
     guard isDone else { return }
     dead.removeFirst(rows.count)
     deadOwn.removeFirst(owns.count)
-    if max(dead.count, deadOwn.count) > Self.deadMax { removeDead() }
+    // More may have come meanwhile.
+    if hasManyDead { removeDead() }
   }
 }
 
