@@ -36,7 +36,7 @@ class Members(Stage):
         ada.reload()
         self.let_everybody_join(ada)
         crowd = Joining(gateway, CROWD)
-        count = ada.locator(".roomhead .stack > .hint")
+        count = ada.locator(".roomhead > .row > .stack > .hint")
         expect(count).to_contain_text(f"{CROWD} people connected", timeout=60_000)
         expect(ada.locator(".roomhead h2")).to_contain_text(f"{CROWD - 3} more")
         # What is followed is the first page, with each member in two states at most.

@@ -11,6 +11,8 @@ import { t } from './texts.js'
 import { virtualList } from './virtual-list.js'
 import { away, memberState, names, reached } from './words.js'
 
+/** Fewer are seen at a glance. */
+const searchedMin = 8
 /** The height of a row of two lines, in pixels. */
 const rowHeight = 60
 
@@ -151,7 +153,7 @@ export function sessionHead(home) {
     say(count, [whoIsThere(room), room.session.adhoc && !home.isGuest && t(isForGuests(room.session) ? 'session.guests' : 'session.open'), room.session.locked && t('session.locked')]
       .filter(Boolean).join(' · '))
     entries.draw(room.listed, false)
-    show(search, room.isPartial || search.value !== '')
+    show(search, room.people.length >= searchedMin || search.value !== '')
     show(none, room.listed.length === 0)
     say(none, search.value ? t('members.noMatch', { text: search.value.trim() }) : t('members.none'))
     show(more, home.canAct && !home.isGuest)
