@@ -196,9 +196,11 @@ class Endurance(LabStage):
         cleo.hear("resourceEnded", resource="terminal.png", reason="none")
         on_wall = gina.locator(".rows li").filter(has_text="On the wall")
         expect(on_wall).to_have_count(2, timeout=PATIENCE_MILLISECONDS)
-        # The phone keeps a photo that is added while the gateway is away.
-        self.gateways[0].stop()
+        # What is added while the gateway is away waits for it.
+        self.gateways[0].stop(signal.SIGKILL)
         add_plain(gina, "meadow", "olive", (600, 400))
+        # For longer than a request is repeated.
+        gina.wait_for_timeout(5000)
         expect(gina.locator(".rows li").first).to_contain_text("Waiting for the wall")
         self.gateways[0].start()
         expect(on_wall).to_have_count(3, timeout=PATIENCE_MILLISECONDS)

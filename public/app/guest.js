@@ -1,5 +1,6 @@
 // A guest of a photo wall: a name, a button, and the photos that were added.
 
+import { isTemporary } from '../client/problem.js'
 import { h, list, say, show } from './dom.js'
 import { settings } from './settings.js'
 import { t } from './texts.js'
@@ -49,13 +50,12 @@ export function guestPage(gateway, about) {
       choose, h('label', { for: 'photos', class: 'button primary wide' }, t('guest.add')), state),
     rows)
 
-  const wall = () => members?.items[0]
+  const wall = () => gateway.state === 'online' && members?.items[0]
 
-  async function add(file) {
+  function add(file) {
     const photo = { id: `${photos.length}`, name: file.name, sent: 0, state: 'waiting', address: URL.createObjectURL(file), file }
     photos.unshift(photo)
     update()
-    sendWaiting()
   }
 
   /** One after the other; what waits for the wall goes once it is connected. */
@@ -65,17 +65,19 @@ export function guestPage(gateway, about) {
     isSending = true
     for (let photo; wall() && (photo = photos.findLast((one) => one.state === 'waiting'));) {
       photo.state = 'sending'
+      let isOffered = false
       try {
         await gateway.upload(session.id, await smaller(photo.file), {
-          to: kept.guest.peer, onprogress: (sent, size) => {
+          to: kept.guest.peer, onstart: () => { isOffered = true }, onprogress: (sent, size) => {
             photo.sent = size ? sent / size : 1
             update()
           },
         })
         photo.state = 'sent'
       } catch (error) {
-        photo.state = 'failed'
-        photo.problem = sentence(error)
+        // The gateway has gone before it knew of this one: it waits for its return.
+        if (isTemporary(error) && !isOffered) photo.state = 'waiting'
+        else Object.assign(photo, { state: 'failed', problem: sentence(error) })
       }
       update()
     }
@@ -100,15 +102,13 @@ export function guestPage(gateway, about) {
     say(state, problem ? sentence(problem) : t(wall() ? 'guest.connected' : 'guest.connecting'))
     draw(photos)
     show(rows, photos.length > 0)
+    sendWaiting()
   }
 
   enter(gateway, kept).then((made) => {
     session = made
     members = gateway.follow(`/v1/sessions/${session.id}/members?limit=1&state=connected&peer=${kept.guest.peer}`)
-    members.onchange = () => {
-      update()
-      sendWaiting()
-    }
+    members.onchange = update
   }).catch((error) => {
     problem = error
     update()
