@@ -3,9 +3,9 @@
 import { Emitter } from '../client/emitter.js'
 import { Attempts } from './attempts.js'
 import { chat } from './chat.js'
-import { h, say, set } from './dom.js'
+import { h } from './dom.js'
 import { enter } from './guest.js'
-import { notes } from './notes.js'
+import { notes, stateOf } from './notes.js'
 import { ask } from './question.js'
 import { Room } from './room.js'
 import { forget, keep, settings } from './settings.js'
@@ -48,8 +48,7 @@ class GuestHome extends Attempts {
 
 export function guestRoom(gateway, about, changed) {
   const home = new GuestHome(gateway, about, changed)
-  const [top, talk] = [notes(home), chat(home)]
-  const state = h('span', { class: 'state', role: 'status' }, h('i', { class: 'dot' }), h('span'))
+  const [state, top, talk] = [stateOf(gateway), notes(home), chat(home)]
   const leave = h('button', { class: 'quiet', onclick: async () => {
     const answer = await ask({
       title: t('own.deleteQuestion'), text: [t('own.deleteText')],
@@ -59,13 +58,12 @@ export function guestRoom(gateway, about, changed) {
   } }, t('leave.button'))
   const element = h('div', { class: 'shell alone' },
     h('header', { class: 'head' },
-      h('img', { src: 'icon.svg', alt: '', width: 30, height: 30 }), h('h1', {}, about.name), state, leave),
+      h('img', { src: 'icon.svg', alt: '', width: 30, height: 30 }), h('h1', {}, about.name), state.element, leave),
     top.element, h('main', {}, h('div', { class: 'page' }, talk.element)))
   return {
     element,
     update() {
-      set(state, 'data-state', gateway.state)
-      say(state.lastChild, t(`state.${gateway.state}`))
+      state.update()
       top.update()
       talk.update()
     },

@@ -1,6 +1,6 @@
 // Notices above everything else: problems that need attention.
 
-import { h, say, show } from './dom.js'
+import { h, say, set, show } from './dom.js'
 import { ask } from './question.js'
 import { t } from './texts.js'
 import { sentence } from './words.js'
@@ -36,6 +36,19 @@ async function explain(event, about) {
     answers: [{ value: 'go', name: t('warning.go'), kind: 'primary' }],
   })
   if (answer) location.assign(href)
+}
+
+/** The state of the connection, in words and as a dot, which stays where it is: other words take the place of the words. */
+export function stateOf(gateway) {
+  const element = h('span', { class: 'state', role: 'status' }, h('span'), h('i', { class: 'dot' }))
+  return {
+    element,
+    update() {
+      set(element, 'data-state', gateway.state)
+      const text = t(`state.${gateway.state}`)
+      if (element.textContent !== text) element.firstChild.replaceWith(h('span', {}, text))
+    },
+  }
 }
 
 export function notes(home) {

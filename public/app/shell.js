@@ -6,7 +6,7 @@ import { h, icon, list, say, set, show } from './dom.js'
 import * as icons from './icons.js'
 import { invitations } from './invitations.js'
 import { nearby } from './nearby.js'
-import { notes } from './notes.js'
+import { notes, stateOf } from './notes.js'
 import { profile } from './profile.js'
 import { t } from './texts.js'
 import { trust } from './trust.js'
@@ -46,11 +46,10 @@ export function shell(home, speak) {
       const { gatewayPage } = await import('./gateway-page.js')
       return (...of) => gatewayPage(...of, speak)
     }),
-    alerts: alerts(home, (view) => { location.hash = view }), undo: undoBar(home),
+    state: stateOf(home.gateway), alerts: alerts(home, (view) => { location.hash = view }), undo: undoBar(home),
   }
   people.append(parts.nearby.element, parts.you.element)
   const name = h('h1')
-  const state = h('span', { class: 'state', role: 'status' }, h('i', { class: 'dot' }), h('span'))
   const links = h('nav', { class: 'ways', 'aria-label': t('views.title') })
   const drawLinks = list(links, link, (name) => name)
   const pages = {
@@ -61,7 +60,7 @@ export function shell(home, speak) {
     h('header', { class: 'head' },
       h('img', { src: 'icon.svg', alt: '', width: 30, height: 30 }),
       name,
-      state),
+      parts.state.element),
     links,
     parts.top.element,
     h('main', {}, people, h('div', { class: 'page' }, Object.values(pages))),
@@ -77,8 +76,6 @@ export function shell(home, speak) {
       show(page, name === home.view || home.view === 'nearby' && name === 'sessions')
     }
     say(name, home.about.name)
-    set(state, 'data-state', home.gateway.state)
-    say(state.lastChild, t(`state.${home.gateway.state}`))
     for (const part of Object.values(parts)) part.update()
     gathering?.update()
     // After what is looked at has been drawn, and so is not new any more.
