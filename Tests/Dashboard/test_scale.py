@@ -1,6 +1,8 @@
 """A thousand people nearby and a long session: the page has few elements, hardly a long task, and does not grow."""
 
 import os
+import re
+import time
 
 from stage import Stage, expect
 from test_pace import LongTasks, Talker
@@ -9,8 +11,11 @@ CROWD = 1000
 # A client may have 64.
 PEERS_PER_CLIENT = 63
 MESSAGES_BEFORE = 10_000
-# A busy machine takes longer for as many.
 MESSAGES_PER_SECOND = 200
+# The share of that rate that is sent and drawn at least: the last message is some hundredths of a second behind the minute.
+RATE_MIN = 0.98
+# How far the page may be behind what was said, in seconds.
+LAG_MAX = 3
 # `DASHBOARD_SOAK_MINUTES=20 Tests/Dashboard/run scale` is a soak.
 MINUTES = int(os.environ.get("DASHBOARD_SOAK_MINUTES", "1"))
 ROWS_MAX = 150
@@ -19,6 +24,14 @@ LONG_TASKS_MAX = 5 * MINUTES
 # Growth of the heap in all of that time: the page keeps the latest 10,000 messages.
 GROWTH_MAX = 1.25
 ROWS = ".nearby > .people > li"
+# The number of the latest message that is drawn, and when, in seconds since 1970; once a second.
+WATCH = """() => {
+  window.drawn = []
+  setInterval(() => {
+    const numbers = [...document.querySelectorAll('.message .text')].map((e) => Number(/^message (\\d+):/.exec(e.textContent)?.[1] ?? 0))
+    drawn.push([(performance.timeOrigin + performance.now()) / 1000, Math.max(...numbers.slice(-20))])
+  }, 1000)
+}"""
 SCROLL = "(place) => { const side = document.querySelector('.side'); side.scrollTop = place * side.scrollHeight }"
 
 
@@ -112,23 +125,37 @@ class Scale(Stage):
         talker.say("That was before.")
         expect(self.message(ada, "That was before.")).to_be_visible(timeout=60_000)
         session = ada.context.new_cdp_session(ada)
+        ada.evaluate(WATCH)
         long_tasks, heaps = [], [self.heap(session)]
         # A trace for each minute, since a longer one is large.
         for minute in range(MINUTES):
+            before, begin = self.received(), time.time()
+            ada.evaluate("drawn.length = 0")
             with LongTasks(ada) as ones:
                 rate = talker.talk(MESSAGES_PER_SECOND * 60, MESSAGES_PER_SECOND)
+                drawn = ada.evaluate("drawn")
                 self.assertEqual([], talker.faults)
                 talker.say(f"That was minute {minute + 1}.")
                 expect(self.message(ada, f"That was minute {minute + 1}.")).to_be_visible(timeout=60_000)
             long_tasks += ones.times
             heaps.append(self.heap(session))
             elements = ada.locator("*").count()
-            print(f"{rate:.0f} messages/s for a minute beside {CROWD} people: long tasks of {ones.times} ms, "
+            lag = max(moment - begin - number / MESSAGES_PER_SECOND for moment, number in drawn)
+            print(f"{rate:.0f} messages/s, drawn {lag:.1f} s later at most, for a minute beside {CROWD} people: long tasks of {ones.times} ms, "
                   f"the longest of {ones.longest} ms; {elements} elements; heap {heaps[-2] / 1e6:.1f} MB, then {heaps[-1] / 1e6:.1f} MB")
+            self.assertGreaterEqual(rate, RATE_MIN * MESSAGES_PER_SECOND)
+            self.assertEqual(MESSAGES_PER_SECOND * 60 + 1, self.received() - before)
+            self.assertGreaterEqual(len(drawn), RATE_MIN * 60 - LAG_MAX, "the page was looked at each second")
+            self.assertLess(lag, LAG_MAX)
             self.assertLess(elements, ELEMENTS_MAX)
         self.picture(ada, "scale")
         self.assertLessEqual(len(long_tasks), LONG_TASKS_MAX)
         self.assertLess(heaps[-1] / heaps[0], GROWTH_MAX)
+
+    def received(self):
+        """How many messages of sessions have come to Ada's gateway."""
+        metrics = self.gateways[0].ask("GET", "/metrics").decode()
+        return sum(int(count) for count in re.findall(r'^vicinity_messages_total\{[^}]*"incoming"[^}]*"reliable"[^}]*\} (\d+)', metrics, re.M))
 
     @staticmethod
     def heap(session):
