@@ -4,14 +4,16 @@ import json
 import os
 
 from gateway import ROOT
+from looks import ENGLISH, FROM_THE_RIGHT, GERMAN, Looks
 from paper import INKED, draw, until_inked
 from stage import MICROPHONE, PHONE, Stage, catalogue, expect
-from test_axe import AXE, OUTSIDE, RUN
 
 MODERN_PHONE = {"width": 390, "height": 844}
+# The language of an example, as its reader chooses it.
+SPEAK = "(language) => import('/examples/example.js').then((example) => example.speak(language))"
 
 
-class Examples(Stage):
+class Examples(Looks, Stage):
     browser_options = MICROPHONE
 
     def open(self, name):
@@ -24,14 +26,21 @@ class Examples(Stage):
             expect(page.get_by_role("status").first).to_have_text(f"Here with {other}", timeout=30_000)
         return pages
 
-    def check(self, name, pages):
-        with open(AXE, encoding="utf-8") as file:
-            axe = file.read()
-        for page, looks in zip(pages, ("", "-phone-dark")):
-            self.picture(page, f"example-{name}{looks}")
-            page.evaluate(axe)
-            self.assertEqual([], page.evaluate(RUN))
-            self.assertEqual([], page.evaluate(OUTSIDE))
+    def look_at(self, what, *pages):
+        """The first page in all looks, and then the others on the phone on which they are."""
+        page = pages[0]
+        for self.name, self.looks, language in (("english", ENGLISH, "en"), ("german", GERMAN, "de")):
+            page.evaluate(SPEAK, language)
+            self.language = language
+            self.check(page, f"example {what}")
+        self.name, self.looks, self.language = "rtl", FROM_THE_RIGHT, "en"
+        page.evaluate(SPEAK, "en")
+        page.evaluate("document.documentElement.dir = 'rtl'")
+        self.check(page, f"example {what}", by_keys=False)
+        page.evaluate("document.documentElement.dir = ''")
+        for page in pages[1:]:
+            self.name, self.looks = "other", [("phone", "dark")]
+            self.check(page, f"example {what}")
 
     def test_drawing_appears_on_the_other_board_also_for_who_comes_later(self):
         ada, ben = pages = self.open("board")
@@ -44,7 +53,7 @@ class Examples(Stage):
         draw(ben, (0.2, 0.5), (0.8, 0.5))
         until_inked(ada, lambda count: count > own)
         both = ada.locator("#paper").evaluate(INKED)
-        self.check("board", pages)
+        self.look_at("board", *pages)
         ben.reload()
         # Ada's line is there again; the other one was Ben's, of a page that is gone.
         until_inked(ben, lambda count: count == own)
@@ -69,7 +78,7 @@ class Examples(Stage):
         self.assertLessEqual(other["bound"], 5)
         # Half a millisecond for what is rounded.
         self.assertLessEqual(abs(one["lead"] - other["lead"]), one["bound"] + other["bound"] + 0.5)
-        self.check("metronome", pages)
+        self.look_at("metronome", *pages)
 
     def test_p_app_6_things_to_do_are_the_same_for_both_also_those_that_were_added_alone(self):
         ada, ben = pages = self.open("todo")
@@ -80,7 +89,7 @@ class Examples(Stage):
             expect(page.locator("#items li")).to_have_count(2)
         ben.get_by_label("Buy milk", exact=True).check()
         expect(ada.get_by_label("Buy milk", exact=True)).to_be_checked()
-        self.check("todo", pages)
+        self.look_at("todo", *pages)
         # Ben closes the page and changes nothing meanwhile; Ada does.
         ben.goto(self.gateways[1].url)
         expect(ada.get_by_role("status").first).to_contain_text("Open this page", timeout=30_000)
@@ -105,7 +114,7 @@ class Examples(Stage):
         remote.mouse.down()
         remote.mouse.move(box["x"] + box["width"] * 3 / 4, box["y"] + box["height"] / 4, steps=4)
         expect(screen.locator("#pointer")).to_be_visible()
-        self.check("remote", pages)
+        self.look_at("remote", *pages)
 
     def test_p_app_6_curves_of_what_the_other_device_feels_are_drawn_live(self):
         ada, ben = pages = self.open("sensors")
@@ -118,14 +127,14 @@ class Examples(Stage):
             "() => [...document.querySelectorAll('.plot')].some((e) => e.textContent === 'Ada' && e.dataset.samples > 10)")
         expect(ada.locator(".plot")).to_have_count(2)
         self.assertGreater(plot.locator("canvas").evaluate(INKED), 1000)
-        self.check("sensors", pages)
+        self.look_at("sensors", *pages)
 
     def test_p_app_6_voice_of_the_other_is_heard_while_they_talk(self):
         ada, ben = pages = self.open("audio")
         ada.get_by_role("button", name="Talk").click()
         expect(ada.get_by_role("button", name="Stop")).to_be_visible()
         ben.wait_for_function("() => document.querySelector('.voices meter')?.value > 0.001", polling=20, timeout=30_000)
-        self.check("audio", pages)
+        self.look_at("audio", *pages)
         ada.get_by_role("button", name="Stop").click()
         expect(ada.get_by_role("button", name="Talk")).to_be_visible()
         ben.wait_for_function("() => document.querySelector('.voices meter').value === 0", timeout=30_000)
@@ -145,7 +154,7 @@ class Examples(Stage):
         ben.get_by_label("Zahl").fill("5")
         ben.get_by_role("button", name="Wir sind zu 5.").click()
         expect(ada.locator("#said p")).to_have_text(["BenDeutschThere are 5 of us.", "BenDeutschI am alone.", "YouEnglishThank you very much!"])
-        self.check("translate", pages)
+        self.look_at("translate", *pages)
         # All that was said is there in a language that is chosen later.
         ben.get_by_label("Sprache").select_option("en")
         expect(ben.locator("#said p")).to_have_text(["YouDeutschThere are 5 of us.", "YouDeutschI am alone.", "AdaEnglishThank you very much!"])
@@ -166,7 +175,6 @@ class Examples(Stage):
             state = german["request.asBrowser" if name == "request" else "status.alone"]
             expect(page.get_by_role("status").first).to_have_text(state, timeout=30_000)
             self.assertEqual("de", page.evaluate("document.documentElement.lang"))
-            self.check(f"{name}-de", [page])
         # The language that was chosen in the dashboard goes before that of the browser.
         page.goto(self.gateways[0].url)
         self.turn(page, "Gateway")
@@ -200,7 +208,7 @@ class Examples(Stage):
         choice.select_option(label="GET /v1/peers/{peer} · Get a peer")
         page.get_by_label("peer").fill(peer)
         expect(page.locator("#curl")).to_contain_text(f"/v1/peers/{peer}")
-        self.check("request", [page])
+        self.look_at("request", page)
         page.get_by_label("peer").fill("nobody")
         page.get_by_role("button", name="Send").click()
         expect(answer).to_contain_text("nobody")
