@@ -129,9 +129,10 @@ class Scale(Stage):
         long_tasks, heaps = [], [self.heap(session)]
         # A trace for each minute, since a longer one is large.
         for minute in range(MINUTES):
-            before, begin = self.received(), time.time()
-            ada.evaluate("drawn.length = 0")
+            before = self.received()
             with LongTasks(ada) as ones:
+                ada.evaluate("drawn.length = 0")
+                begin = time.time()
                 rate = talker.talk(MESSAGES_PER_SECOND * 60, MESSAGES_PER_SECOND)
                 drawn = ada.evaluate("drawn")
                 self.assertEqual([], talker.faults)
