@@ -8,10 +8,12 @@ final class GatewayUnderTest {
   let token: String
   private let name: String
 
-  init(_ name: String, port: Int, at others: [Int], in folder: String) throws {
+  init(
+    _ name: String, port: Int, at others: [Int], in folder: String, by program: [String] = [program("vicinity")]
+  ) throws {
     self.name = name
     self.port = port
-    process = try Self.start(name, port, others, in: folder, "--show-code", "--json")
+    process = try Self.start(program, name, port, others, in: folder, "--show-code", "--json")
     while true {
       if let code = try Self.object(process.line())["code"] as? String {
         let pairing = try Self.ask("POST", port, "/v1/pairings", nil, ["code": code, "name": "bench"])
@@ -27,11 +29,10 @@ final class GatewayUnderTest {
     (name, port, token, self.process) = (other.name, other.port, other.token, process)
   }
 
-  private static func start(_ name: String, _ port: Int, _ others: [Int], in folder: String, _ options: String...)
-    throws
-    -> Child
-  {
-    var command = ["env", "XDG_DATA_HOME=\(folder)/\(name)", program("vicinity"), "serve"] + options
+  private static func start(
+    _ program: [String], _ name: String, _ port: Int, _ others: [Int], in folder: String, _ options: String...
+  ) throws -> Child {
+    var command = ["env", "XDG_DATA_HOME=\(folder)/\(name)"] + program + ["serve"] + options
     command += ["--name", name, "--port", "\(port)", "--discovery", "static", "--log-level", "warning"]
     for other in others { command += ["--at", "127.0.0.1:\(other)"] }
     return try Child(command)
@@ -40,7 +41,7 @@ final class GatewayUnderTest {
   /// The same gateway after its process has ended, and how many seconds it took until it was ready.
   func again(in folder: String) throws -> (gateway: GatewayUnderTest, seconds: Double) {
     let start = now()
-    let gateway = GatewayUnderTest(self, try Self.start(name, port, [], in: folder))
+    let gateway = GatewayUnderTest(self, try Self.start([program("vicinity")], name, port, [], in: folder))
     let ask = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}\\n", "http://127.0.0.1:\(port)/readyz"]
     while try Child(ask).line() != "200" {
       if now() > start + 60 { throw Failure("the gateway is not ready after a minute") }

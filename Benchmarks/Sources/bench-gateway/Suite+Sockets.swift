@@ -116,7 +116,7 @@ extension Suite {
   }
 
   private func tenths(_ said: [Substring]) throws -> [Double] {
-    try (5..<said.count).map { try number(said, $0) / 1e9 }
+    try (6..<said.count).map { try number(said, $0) / 1e9 }
   }
 
   /// The geometric mean: late and timely deliveries count by their ratios.

@@ -5,7 +5,7 @@ internal import Report
 /// turns, and of several runs the median.
 struct Suite {
   enum Part: String, CaseIterable {
-    case rest, fanout, kept, idle, relay, files, rooms, arrival, memory, crowd, crowds, history, crowded
+    case rest, fanout, kept, idle, relay, files, rooms, arrival, instructions, memory, crowd, crowds, history, crowded
 
     /// Measurements that take minutes are made only on request.
     static let usual = allCases.filter { ![.memory, .crowd, .crowds, .history, .crowded].contains($0) }
@@ -37,6 +37,7 @@ struct Suite {
     case .files: try files()
     case .rooms: try rooms()
     case .arrival: try arrival()
+    case .instructions: try instructions()
     case .memory: try memory()
     case .crowd: try crowd()
     case .crowds: try crowds()

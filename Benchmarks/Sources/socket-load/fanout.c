@@ -116,9 +116,9 @@ void fan_out(const struct place *places, int rooms_count, int subscribers, int w
     int count = epoll_pwait2(poll, events, 64, &wait, NULL);
     for (int at = 0; at < count; at++) hear_some(events[at].data.ptr);
   }
-  printf("%llu %f %llu %llu %llu", (unsigned long long)delivered, (double)(now() - measured) / 1e9,
+  printf("%llu %f %llu %llu %llu %llu", (unsigned long long)delivered, (double)(now() - measured) / 1e9,
          (unsigned long long)delay_of(0.5), (unsigned long long)delay_of(0.99),
-         (unsigned long long)(processor_time() - processor));
+         (unsigned long long)(processor_time() - processor), (unsigned long long)published);
   print_tenths();
   printf("\n");
 }

@@ -4,8 +4,8 @@
 //       publishes messages of 100 bytes, of which WINDOW at most have not reached every subscriber; each subscriber
 //       checks that it gets all of them, in order. Where there are several channels, each has a publisher and SUBSCRIBERS
 //       of its own. Prints: deliveries, seconds, the median delay and that of the slowest
-//       hundredth in nanoseconds, nanoseconds of its own processor time, and the delay of the slowest hundredth of each
-//       tenth of a second
+//       hundredth in nanoseconds, nanoseconds of its own processor time, all messages, and the delay of the slowest
+//       hundredth of each tenth of a second
 //   socket-load paced PORT SUBSCRIBERS RATE SECONDS TOKEN CHANNEL SINCE OUTLET
 //       the same of a gateway, with so many messages a second, each of which is due at its time: its delay counts from then
 //   socket-load lag PORT SLOW STUCK BYTES TOKEN CHANNEL SINCE
