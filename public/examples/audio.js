@@ -35,7 +35,8 @@ talk.onclick = async () => {
   }
   talk.classList.toggle('primary', !talking)
   talk.classList.toggle('danger', Boolean(talking))
-  talk.textContent = t(talking ? 'audio.stop' : 'audio.talk')
+  talk.dataset.text = talking ? 'audio.stop' : 'audio.talk'
+  talk.textContent = t(talk.dataset.text)
   talk.disabled = false
 }
 
