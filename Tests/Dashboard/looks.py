@@ -41,7 +41,7 @@ MOVING = """() => document.getAnimations().filter((one) => one.playState === 'ru
 # All that can be used and that the Tab key has not reached yet. Of radio buttons it is one, and behind a question nothing.
 COUNT_CONTROLS = """() => {
   const isOther = (e) => e.type === 'radio' && !e.checked && document.querySelector(`input[name="${e.name}"]:checked`)
-  const all = (document.querySelector('dialog:modal') ?? document).querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')
+  const all = (document.querySelector('dialog:modal') ?? document.fullscreenElement ?? document).querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')
   window.unreached = new Set([...all].filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && e.tabIndex >= 0 && !isOther(e)))
   // In a drawing the Tab key stops once, and arrow keys lead on.
   const isWith = (e, target) => e === target || (e.closest('svg') && e.closest('svg') === target.closest?.('svg'))
