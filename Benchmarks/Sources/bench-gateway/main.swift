@@ -23,14 +23,14 @@ else {
 }
 signal(SIGPIPE, SIG_IGN)
 do {
-  try measure(parts.isEmpty ? Suite.Part.usual : parts, numbers)
+  exit(try measure(parts.isEmpty ? Suite.Part.usual : parts, numbers) ? 0 : 1)
 } catch {
   print("The benchmarks of a gateway cannot be run: \(error)")
   exit(1)
 }
 
-/// In a function, at whose end the servers and their folder go.
-func measure(_ parts: [Suite.Part], _ numbers: [Int]) throws {
+/// Whether all figures that fail a run are within their limits. A function, at whose end the servers and their folder go.
+func measure(_ parts: [Suite.Part], _ numbers: [Int]) throws -> Bool {
   var suite = try Suite()
   if !numbers.isEmpty {
     suite.crowdSizes = numbers.sorted()
@@ -40,4 +40,5 @@ func measure(_ parts: [Suite.Part], _ numbers: [Int]) throws {
   for part in parts { try suite.run(part) }
   print(suite.table.text)
   try Record.append(suite.table)
+  return !suite.table.figures.contains { $0.verdict == .over }
 }
