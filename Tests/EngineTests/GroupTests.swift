@@ -321,6 +321,32 @@ import Wire
     network.expectAllConnected(peers + [d, e])
   }
 
+  @Test("Of a crowd that came from another session of its host each can leave, and the last ones can talk")
+  func mergedCrowd() throws {
+    let first = try network.silentPeer("p0")
+    var crowds: [[TestPeer]] = []
+    for (name, count) in [("p", 18), ("q", 20)] {
+      let rest = try (1..<count).map { try network.silentPeer("\(name)\($0)", on: first.host) }
+      crowds.append(try [name == "p" ? first : network.silentPeer("q0", on: first.host)] + rest)
+    }
+    for crowd in crowds {
+      for guest in crowd { try guest.advertise() }
+      for guest in crowd.dropFirst() { try network.connect(crowd[0], guest) }
+      network.expectAllConnected(crowd)
+    }
+    try network.connect(crowds[1][0], crowds[0][0])
+    network.run(.seconds(1))
+    network.expectAllConnected(crowds[0] + crowds[1])
+    for peer in crowds[0].dropFirst(2).reversed() {
+      peer.leave()
+      network.run(.milliseconds(10))
+    }
+    network.clear()
+    try crowds[0][0].say("left")
+    network.run()
+    for peer in crowds[1] + [crowds[0][1]] { #expect(peer.heard == ["P0"]) }
+  }
+
   @Test("Sessions that come and go between two hosts use the same strands and slots again")
   func reuse() throws {
     let peers = try network.gather("a", "b")

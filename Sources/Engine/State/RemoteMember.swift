@@ -49,8 +49,9 @@ final class RemoteMember {
   /// The local slots that it has shown it to.
   private(set) var shownTo = SlotSet()
 
-  init(entry: Entry, peer: PeerID, own: LocalEndpoint?, in cohort: Cohort) {
+  init(entry: Entry, peer: PeerID, own: LocalEndpoint?, index: UInt32? = nil, in cohort: Cohort) {
     id = entry.endpoint
+    self.index = index
     self.own = own
     self.peer = peer
     self.entry = entry
@@ -62,8 +63,8 @@ final class RemoteMember {
 
   /// The same endpoint, in the group into which its own was merged.
   convenience init(movedFrom old: RemoteMember, to cohort: Cohort, offset: Int) {
-    self.init(entry: old.entry, peer: old.peer, own: old.own, in: cohort)
-    index = old.index
+    // An initializer calls no observers: the cohort has to see the number as it adds the member.
+    self.init(entry: old.entry, peer: old.peer, own: old.own, index: old.index, in: cohort)
     isHearsay = old.isHearsay
     takeOver(old, offset: offset)
   }
@@ -190,6 +191,7 @@ final class RemoteMember {
     guard !other.chain.isEmpty else { return }
     if chain.isEmpty { chain = other.chain }
     shownTo.formUnion(other.shownTo.shifted(by: offset))
+    cohort.viewsChanged()
     chainChanged()
   }
 }
