@@ -388,7 +388,11 @@ package final class WebSocket {
     updateCount()
     if needsWritableCall, sendQueue.ownBytes < resumeBytes ?? queuedBytesMax / 2, state == .open {
       needsWritableCall = false
-      owner?.writable(self)
+      // The call is deferred, out of the current one: its owner may change what is being published.
+      server.reactor.soon { [weak self] in
+        guard let self, state == .open else { return }
+        owner?.writable(self)
+      }
     }
     if state == .draining, sendQueue.isEmpty, transport.isFlushed { return lingerAndClose() }
     watch()
