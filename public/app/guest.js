@@ -1,6 +1,5 @@
 // A guest of a photo wall: a name, a button, and the photos that were added.
 
-import { isTemporary } from '../client/problem.js'
 import { h, list, say, show } from './dom.js'
 import { settings } from './settings.js'
 import { t } from './texts.js'
@@ -76,7 +75,7 @@ export function guestPage(gateway, about) {
         photo.state = 'sent'
       } catch (error) {
         // The gateway has gone before it knew of this one: it waits for its return.
-        if (isTemporary(error) && !isOffered) photo.state = 'waiting'
+        if (error.kind === 'offline' && !isOffered) photo.state = 'waiting'
         else Object.assign(photo, { state: 'failed', problem: sentence(error) })
       }
       update()
