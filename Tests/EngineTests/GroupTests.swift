@@ -321,7 +321,7 @@ import Wire
     network.expectAllConnected(peers + [d, e])
   }
 
-  @Test("Of a crowd that came from another session of its host each can leave, and the last ones can talk")
+  @Test("Each of a crowd that came from another session of its host can leave, and the last ones can talk")
   func mergedCrowd() throws {
     let first = try network.silentPeer("p0")
     var crowds: [[TestPeer]] = []
