@@ -35,7 +35,7 @@ talk.onclick = async () => {
   }
   talk.classList.toggle('primary', !talking)
   talk.classList.toggle('danger', Boolean(talking))
-  talk.dataset.text = talking ? 'audio.stop' : 'audio.talk'
+  talk.dataset.text = `audio.${talking ? 'stop' : 'talk'}`
   talk.textContent = t(talk.dataset.text)
   talk.disabled = false
 }
