@@ -196,7 +196,7 @@ class Endurance(LabStage):
         cleo.hear("resourceEnded", resource="terminal.png", reason="none")
         on_wall = gina.locator(".rows li").filter(has_text="On the wall")
         expect(on_wall).to_have_count(2, timeout=PATIENCE_MILLISECONDS)
-        # What is added while the gateway is away waits for it.
+        # A photo that is added while the gateway is away waits for it.
         self.gateways[0].stop(signal.SIGKILL)
         add_plain(gina, "meadow", "olive", (600, 400))
         # For longer than a request is repeated.

@@ -8,7 +8,7 @@ from gateway import ROOT
 from stage import PHONE, Stage, expect
 
 WIRE_BYTES_MAX = 120_000
-# What has moved until now, and how far, which nobody has caused by a click or a key.
+# The elements that have moved until now without a click or a key, and how far.
 SHIFTS = """new Promise((resolve) => {
   const name = ({ node, previousRect, currentRect }) => [node?.outerHTML?.slice(0, 160), JSON.stringify(previousRect), JSON.stringify(currentRect)]
   new PerformanceObserver((list) => resolve(

@@ -39,7 +39,7 @@ class Members(Stage):
         count = ada.locator(".roomhead > .row > .stack > .hint")
         expect(count).to_contain_text(f"{CROWD} people connected", timeout=60_000)
         expect(ada.locator(".roomhead h2")).to_contain_text(f"{CROWD - 3} more")
-        # What is followed is the first page, with each member in two states at most.
+        # The page follows the first members alone, each in two states at most.
         told = sum(text.count('"carriedBy"') for text in frames if isinstance(text, str))
         self.assertLessEqual(told, 2 * 100 + 50)
         ada.get_by_role("button", name="Members").click()

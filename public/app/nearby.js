@@ -6,15 +6,10 @@ import { nearby as nearbyShape, verified } from './icons.js'
 import { Reaches } from './reach.js'
 import { typeByDefault } from './settings.js'
 import { t } from './texts.js'
-import { virtualList } from './virtual-list.js'
+import { personHeight, searchedMin, virtualList } from './virtual-list.js'
 import { away, joined, time, worded } from './words.js'
 
-/** Fewer are seen at a glance. */
-const searchedMin = 8
 const byName = new Intl.Collator()
-
-/** The height of a row of two lines, in pixels. */
-const rowHeight = 60
 
 /** `open` is called to go to the session, `gather` to put one together; `scroller` is what the list lies in. */
 export function nearby(home, open, scroller, gather) {
@@ -24,7 +19,7 @@ export function nearby(home, open, scroller, gather) {
   const drafts = new Map()
   const people = h('ul', { class: 'people' })
   const entries = virtualList(scroller, people, {
-    make: (peer) => person(home, peer, open, drafts), key: (peer) => peer.id, entryHeight: rowHeight, resized: home.changed,
+    make: (peer) => person(home, peer, open, drafts), key: (peer) => peer.id, entryHeight: personHeight, resized: home.changed,
     prepare: (drawn) => drawn.map((peer, place) => (
       { ...peer, place: entries.start + place + 1, count: shown.length, reach: reaches.of(peer.id) })),
   })

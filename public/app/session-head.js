@@ -8,13 +8,8 @@ import { Links } from './links.js'
 import { ask } from './question.js'
 import { sessionFiles } from './session-files.js'
 import { t } from './texts.js'
-import { virtualList } from './virtual-list.js'
+import { personHeight, searchedMin, virtualList } from './virtual-list.js'
 import { away, memberState, names, reached } from './words.js'
-
-/** Fewer are seen at a glance. */
-const searchedMin = 8
-/** The height of a row of two lines, in pixels. */
-const rowHeight = 60
 
 /** The members; if all have left, the former members. */
 export function title(room) {
@@ -100,7 +95,7 @@ export function sessionHead(home) {
     h('button', { onclick: () => home.attempt(() => home.openSession()) }, t('session.new')))
   const panel = h('div', { id: 'members', class: 'panel', hidden: true, onscroll: scrolled }, search, members, none, more)
   const entries = virtualList(panel, members, {
-    make: (one) => member(home, one, links), key: (one) => one.id, entryHeight: rowHeight, resized: home.changed,
+    make: (one) => member(home, one, links), key: (one) => one.id, entryHeight: personHeight, resized: home.changed,
     prepare: (drawn) => drawn.map((one, place) => ({ ...one, place: entries.start + place + 1, count: home.room.listedCount })),
   })
   const element = h('header', { class: 'roomhead' }, rooms,

@@ -5,6 +5,11 @@
 
 import { list } from './dom.js'
 
+/** A shorter list is seen at a glance, and has no search. */
+export const searchedMin = 8
+/** The height of a person's row of two lines, in pixels. */
+export const personHeight = 60
+
 const drawnMin = 30
 const drawnMax = 150
 /** The height of an entry, until some were drawn. */
