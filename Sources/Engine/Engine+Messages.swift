@@ -230,7 +230,7 @@ extension Engine {
           from: local.index, seen: bond.received, to: selection, contentType: contentType, payload: payload, into: &$0)
       }
       emit(.datagram(link.id, datagram))
-    } else if link.lossySizes.count <= Self.lossyMax {
+    } else if link.lossy.count <= Self.lossyBytesMax {
       link.lossy.append(size) {
         DatagramView.write(
           from: local.index, seen: bond.received, to: selection, contentType: contentType, payload: payload, into: &$0)
@@ -240,9 +240,9 @@ extension Engine {
     }
   }
 
-  /// The number of waiting messages at which a further one is dropped on a medium without datagrams: late is worse than
-  /// never.
-  private static let lossyMax = 1
+  /// The waiting bytes above which a further message is dropped on a medium without datagrams: late is worse than never.
+  /// A slow radio carries them in a twentieth of a second, and what a program says in one go fits.
+  private static let lossyBytesMax = 4_096
 
   func handle(datagram body: RawSpan, isTyped: Bool, from link: Link) throws(ProtocolViolation) {
     guard let bond = link.host.bond else { return }
