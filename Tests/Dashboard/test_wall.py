@@ -70,6 +70,22 @@ class Wall(OperatorStage):
         self.turn(host, "Gateway")
         expect(host.get_by_text("No unused codes")).to_be_visible()
 
+    def test_p_app_2_photos_that_could_not_be_loaded_are_loaded_when_the_gateway_is_back(self):
+        host = self.host
+        host.get_by_role("button", name="Open a photo wall").click()
+        gina = self.guest("Gina")
+        contents = "**/resources/*/content"
+        host.route(contents, lambda route: route.abort())
+        add_plain(gina, "lake", "teal", (600, 400))
+        expect(host.locator(".large figure")).to_be_visible()
+        expect(host.locator(".thumbs img")).to_have_count(1)
+        self.assertEqual([0, 0], host.locator("img[alt='Photo by Gina']").evaluate_all("(all) => all.map((e) => e.naturalWidth)"))
+        host.unroute(contents)
+        self.gateway.stop()
+        expect(host.locator(".state")).to_have_text("Reconnecting…")
+        self.gateway.start()
+        host.wait_for_function("() => [...document.querySelectorAll('img[alt=\"Photo by Gina\"]')].every((e) => e.naturalWidth > 0)")
+
     def look_at_full_screen(self, host):
         """A projector shows the newest photo and the code, and nothing of the page around them."""
         full = host.get_by_role("button", name="Full screen")

@@ -2,6 +2,7 @@
 
 import { h, icon, list, say, set, show } from './dom.js'
 import { file as fileIcon } from './icons.js'
+import { gatewayPicture } from './parts.js'
 import { ask } from './question.js'
 import { t } from './texts.js'
 import { dateAndTime, joined, names, sentence, size, sizeOf, time } from './words.js'
@@ -91,7 +92,7 @@ function fileLine(home, room, { id }, isMine) {
     if (!source || picture.dataset.source === source) return
     picture.dataset.source = source
     set(picture, 'href', source)
-    picture.replaceChildren(h('img', { src: source, alt: resource.name }))
+    picture.replaceChildren(gatewayPicture(home.gateway, source, { alt: resource.name }))
   }
 
   return {

@@ -7,6 +7,7 @@ import { h, icon, list, say, set, show } from './dom.js'
 import { shownImages } from './file-card.js'
 import { makeGuestCode } from './guest-code.js'
 import { expand, wall as wallShape } from './icons.js'
+import { gatewayPicture } from './parts.js'
 import { qrImage } from './qr.js'
 import { ask } from './question.js'
 import { Room } from './room.js'
@@ -58,7 +59,8 @@ export function wallPage(home, element) {
   element.append(begin, board)
 
   const isPhoto = (one) => one.direction === 'incoming' && one.state === 'complete' && shownImages.includes(one.contentType.split(';')[0])
-  const address = (photo) => home.gateway.address + photo.content
+  const pictureOf = ({ content, displayName }, properties) => gatewayPicture(
+    home.gateway, home.gateway.address + content, { alt: t('wall.photoOf', { name: displayName }), ...properties })
 
   function toggleFull() {
     if (document.fullscreenElement) document.exitFullscreen()
@@ -74,7 +76,7 @@ export function wallPage(home, element) {
   }
 
   function thumb(photo) {
-    const picture = h('img', { src: address(photo), alt: t('wall.photoOf', { name: photo.displayName }), loading: 'lazy' })
+    const picture = pictureOf(photo, { loading: 'lazy' })
     const button = h('button', { onclick: () => {
       chosen = photo.id
       update()
@@ -87,7 +89,7 @@ export function wallPage(home, element) {
     const shown = photo?.id ?? 'none'
     if (large.dataset.photo === shown) return
     large.dataset.photo = shown
-    const picture = photo && h('img', { src: address(photo), alt: t('wall.photoOf', { name: photo.displayName }) })
+    const picture = photo && pictureOf(photo)
     await picture?.decode().catch(() => {})
     // Another one may have come meanwhile.
     if (large.dataset.photo !== shown) return
