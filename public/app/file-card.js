@@ -2,7 +2,6 @@
 
 import { h, icon, list, say, set, show } from './dom.js'
 import { file as fileIcon } from './icons.js'
-import { gatewayPicture } from './parts.js'
 import { ask } from './question.js'
 import { t } from './texts.js'
 import { dateAndTime, joined, names, sentence, size, sizeOf, time } from './words.js'
@@ -11,6 +10,18 @@ import { dateAndTime, joined, names, sentence, size, sizeOf, time } from './word
 export const shownImages = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']
 const imageBytesMax = 20e6
 const isUnderWay = ({ state }) => state === 'transferring' || state === 'uploading'
+
+/** A picture that the gateway has: one that could not be loaded is loaded again once the gateway is back. */
+export function gatewayPicture(gateway, source, properties) {
+  const picture = h('img', { ...properties, src: source, onerror: () => {
+    const stop = gateway.on('state', (state) => {
+      if (state !== 'online') return
+      stop()
+      picture.src = source
+    })
+  } })
+  return picture
+}
 
 /** The card of a group of files, of which each is a line. */
 export function filesCard(home, room, { key, at, isMine }) {

@@ -5,18 +5,6 @@ import { h, list } from './dom.js'
 /** A heading, and what belongs to it. */
 export const section = (title, ...content) => h('section', { class: 'part', 'aria-label': title }, h('h2', {}, title), ...content)
 
-/** A picture that the gateway has: one that could not be loaded is loaded again once the gateway is back. */
-export function gatewayPicture(gateway, source, properties) {
-  const picture = h('img', { ...properties, src: source, onerror: () => {
-    const stop = gateway.on('state', (state) => {
-      if (state !== 'online') return
-      stop()
-      picture.src = source
-    })
-  } })
-  return picture
-}
-
 /** Rows of two lines; `words(item)` gives both, `action(item)` a button or null. */
 export function rows(words, action = () => null) {
   const element = h('ul', { class: 'rows' })

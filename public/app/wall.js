@@ -4,10 +4,9 @@
 // and send it their photos as resources.
 
 import { h, icon, list, say, set, show } from './dom.js'
-import { shownImages } from './file-card.js'
+import { gatewayPicture, shownImages } from './file-card.js'
 import { makeGuestCode } from './guest-code.js'
 import { expand, wall as wallShape } from './icons.js'
-import { gatewayPicture } from './parts.js'
 import { qrImage } from './qr.js'
 import { ask } from './question.js'
 import { Room } from './room.js'
