@@ -231,15 +231,22 @@ import struct Reactor.SocketAddress
   @Test func `A bus that is missing, silent or closed to this user is told apart, and soon`() async throws {
     let folder = TemporaryFolder()
     let path = "\(folder.path)/a bus"
-    func code() async -> CInt? { await BusReport.gather(from: path).failure?.code }
+    @Sendable func code() async -> CInt? { await BusReport.gather(from: path).failure?.code }
     #expect(await code() == ENOENT)
     let socket = try listener(at: path)
     defer { close(socket) }
     #expect(await code() == ECONNREFUSED)
     #expect(listen(socket, 4) == 0)
-    let start = ContinuousClock.now
-    #expect(await code() == ETIMEDOUT)
-    #expect((.seconds(1) ... .seconds(10)).contains(ContinuousClock.now - start))
+    // It is timed on a thread of its own, since other tests keep those of this one busy.
+    let reactor = try Reactor()
+    reactor.start()
+    defer { reactor.stop() }
+    let (silent, time) = await reactor.spawn {
+      let start = ContinuousClock.now
+      return (await code(), ContinuousClock.now - start)
+    }.value
+    #expect(silent == ETIMEDOUT)
+    #expect((.seconds(1) ... .seconds(10)).contains(time))
   }
 
   @Test(arguments: ["", "REJECTED EXTERNAL\r\n", "OK 0123456789abcdef0123456789abcdef\r\n"])
