@@ -117,6 +117,8 @@ silence() {
 radio() {
   local host=$1
   shift
+  # What a former one has said is not taken for this one's.
+  on "$host" rm -f /tmp/radio.said
   # shellcheck disable=SC2016
   on "$host" sh -c 'echo $$ >/tmp/radio.pid; exec /share/vicinity radio "$@" --json >/tmp/radio.said 2>/tmp/radio.failed' _ "$@" &
   eval "RADIO_$host=$!"
