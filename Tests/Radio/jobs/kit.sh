@@ -117,7 +117,7 @@ silence() {
 radio() {
   local host=$1
   shift
-  # What a former one has said is not taken for this one's.
+  # The events of the host's former network must not be read as those of this one.
   on "$host" rm -f /tmp/radio.said
   # shellcheck disable=SC2016
   on "$host" sh -c 'echo $$ >/tmp/radio.pid; exec /share/vicinity radio "$@" --json >/tmp/radio.said 2>/tmp/radio.failed' _ "$@" &
