@@ -99,7 +99,9 @@ extension Engine {
         circuits.addReport(of: host, by: relay)
         askForRosters(of: self.host(host))
       } else {
-        removeReport(of: host, by: relay)
+        for relay in sabotage.contains(.believesRelays) ? circuits.hearsay.keys : [relay] {
+          removeReport(of: host, by: relay)
+        }
       }
     }
   }

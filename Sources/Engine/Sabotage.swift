@@ -113,4 +113,6 @@ package struct Sabotage: OptionSet, Sendable {
   package static let relaysForAll = Sabotage(rawValue: 1 << 52)
   /// A circuit's credit is not enforced.
   package static let ignoresCircuitCredit = Sabotage(rawValue: 1 << 53)
+  /// A relay that takes a host back speaks for all relays.
+  package static let believesRelays = Sabotage(rawValue: 1 << 54)
 }

@@ -12,7 +12,9 @@ struct RelayMalice: OptionSet, Sendable {
   static let lies = RelayMalice(rawValue: 1 << 5)
   /// Passes on nothing for a time of up to four seconds.
   static let delays = RelayMalice(rawValue: 1 << 6)
-  static let count = 7
+  /// Leads circuits, and passes on none of their bytes for longer than a pair lasts without a link.
+  static let swallows = RelayMalice(rawValue: 1 << 7)
+  static let count = 8
 
   static func drawn(_ random: inout Random) -> RelayMalice {
     var malice: RelayMalice = []

@@ -16,6 +16,7 @@ extension World {
       let frame = Array(rest[..<head.end])
       link.tampering[side].rest.removeFirst(head.end)
       switch head.type {
+      case .circuitData where !isHealed && link.tampering[side].swallowsUntil > now: break
       case .circuitData where !isHealed && link.tampering[side].delayedUntil > now:
         link.tampering[side].delayed += frame
       case .circuitData where !isHealed: out += tampered(frame, head, malice, &link.tampering[side], host)
@@ -50,6 +51,9 @@ extension World {
       tampering.delayed = frame
       tampering.delayedUntil = now + Int64(wires.within(50...4_000)) * 1_000_000
       return tampering.takeHeld()
+    case .swallows:
+      tampering.swallowsUntil = now + Int64(wires.within(12_000...25_000)) * 1_000_000
+      return tampering.takeHeld()
     default: return frame
     }
     var sink = ArraySink()
@@ -73,6 +77,7 @@ extension SimLink {
     var held: [UInt8] = []
     var delayed: [UInt8] = []
     var delayedUntil = Int64.min
+    var swallowsUntil = Int64.min
 
     /// The delayed frames, in order.
     mutating func takeDelayed() -> [UInt8] {
