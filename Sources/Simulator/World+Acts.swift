@@ -11,11 +11,14 @@ extension World {
     number == 0 ? .empty : try! DiscoveryInfo(["v": "\(number)"])
   }
 
-  /// Adds a peer, opens its sessions, and repeats its program's wishes from before a restart.
-  func join(_ peer: SimPeer, _ host: SimHost, _ engine: Engine) {
+  func add(_ peer: SimPeer, _ host: SimHost, _ engine: Engine) {
     let id = engine.addPeer(peer.key, name: peer.name, at: host.local(now))
     model.check(.keysMakePeers, id == peer.id) { "\(peer.ref) is called \(id)" }
     peer.isThere = true
+  }
+
+  /// Opens a peer's sessions, and repeats its program's wishes from before a restart.
+  func join(_ peer: SimPeer, _ host: SimHost, _ engine: Engine) {
     setAway(peer, host, engine)
     let kept = host.plan.isDurable ? peer.endpoints.filter { model.endpoints[$0]?.isKept ?? false } : []
     peer.endpoints = []

@@ -258,6 +258,8 @@ final class World {
     transcript.add(now, host.index) { "comes up, incarnation \(incarnation.rawValue), \(host.disk.count) facts" }
     model.cameUp(host, from: from)
     for other in hosts where other.index != host.index { refresh(viewer: other.index, publisher: host.index) }
+    // The engine waits for its stored sessions until all their peers are there.
+    for peer in host.peers { add(peer, host, engine) }
     for peer in host.peers { join(peer, host, engine) }
     settle(host)
   }
