@@ -151,8 +151,11 @@ extension Engine {
   )
     -> Locals?
   {
-    if selection.isAll { return sender.connected(asSeenAt: seen, inOrder: inOrder) }
     let group = sender.presence.group
+    if selection.isAll {
+      if sabotage.contains(.tellsRefused) { return group.locals(in: group.localSlots) }
+      return sender.connected(asSeenAt: seen, inOrder: inOrder)
+    }
     if selection.kind == .only {
       var named = SlotSet()
       var indexes = selection.indexes

@@ -239,6 +239,7 @@ extension Engine {
   }
 
   private func send(_ reason: Reason, of slots: SlotSet, about member: RemoteMember, _ index: UInt32) {
+    if reason != .none, sabotage.contains(.refusesInSilence) { return }
     let presence = member.presence
     // Slots that the other host may not know in this group cannot be placed there: their joins carry the admission.
     let unplaced = reason == .none ? presence.unannounced.union(presence.repeats) : presence.unannounced

@@ -135,6 +135,7 @@ extension Engine {
     where invitation.inviter == peer && invitation.peer === local.peer {
       if case .asked = invitation.state { decline(invitation, .blocked) }
     }
+    if sabotage.contains(.keepsBlocked) { return }
     for member in local.group.members(of: peer) { refuse(member, SlotSet(local.slot), .blocked) }
   }
 }

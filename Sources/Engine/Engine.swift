@@ -114,7 +114,9 @@ public final class Engine {
 
   // MARK: For the extensions
 
-  func emit(_ output: Output) { outputs.append(output) }
+  func emit(_ output: Output) {
+    if sabotage.isEmpty { outputs.append(output) } else { outputs += sabotage.reports(of: output) }
+  }
 
   /// Keeps bytes for an output.
   func compose(_ size: Int, _ write: (inout OutputRawSpan) -> Void) -> Payload {

@@ -115,4 +115,31 @@ package struct Sabotage: OptionSet, Sendable {
   package static let ignoresCircuitCredit = Sabotage(rawValue: 1 << 53)
   /// A relay that takes a host back speaks for all relays.
   package static let believesRelays = Sabotage(rawValue: 1 << 54)
+  /// A message to all is for every local endpoint of the group, whoever refused the sender.
+  package static let tellsRefused = Sabotage(rawValue: 1 << 55)
+  /// A message for several local endpoints is reported to each on its own.
+  package static let tellsOneByOne = Sabotage(rawValue: 1 << 56)
+  /// A message for several local endpoints is not reported to the last.
+  package static let skipsTheLast = Sabotage(rawValue: 1 << 57)
+  /// Lost members are not reported to the last of several local endpoints.
+  package static let forgetsTheLast = Sabotage(rawValue: 1 << 58)
+  /// A refusal is not sent to the other side.
+  package static let refusesInSilence = Sabotage(rawValue: 1 << 59)
+  /// A member that is blocked stays connected.
+  package static let keepsBlocked = Sabotage(rawValue: 1 << 60)
+}
+
+extension Sabotage {
+  /// The outputs in place of one that is for several local endpoints.
+  func reports(of output: Output) -> [Output] {
+    switch output {
+    case .message(let from, .many(let locals), let mode, let type, let bytes) where contains(.tellsOneByOne):
+      locals.map { .message(from: from, to: .one($0), mode, type, bytes) }
+    case .message(let from, .many(let locals), let mode, let type, let bytes) where contains(.skipsTheLast):
+      [.message(from: from, to: .many(Array(locals.dropLast())), mode, type, bytes)]
+    case .members(let views, .notConnected(let reason), .many(let locals)) where contains(.forgetsTheLast):
+      [.members(views, .notConnected(reason), of: .many(Array(locals.dropLast())))]
+    default: [output]
+    }
+  }
 }

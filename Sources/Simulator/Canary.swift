@@ -68,6 +68,12 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "relaysForAll", sabotage: .relaysForAll, scenarios: [.badRelay]),
     Canary(name: "ignoresCircuitCredit", sabotage: .ignoresCircuitCredit, scenarios: [.badRelay]),
     Canary(name: "probesAtLeisure", sabotage: .probesAtLeisure, scenarios: [.discovery, .churn]),
+    Canary(name: "tellsRefused", sabotage: .tellsRefused, scenarios: [.gateways]),
+    Canary(name: "tellsOneByOne", sabotage: .tellsOneByOne, scenarios: [.gateways]),
+    Canary(name: "skipsTheLast", sabotage: .skipsTheLast, scenarios: [.gateways]),
+    Canary(name: "forgetsTheLast", sabotage: .forgetsTheLast, scenarios: [.gateways]),
+    Canary(name: "refusesInSilence", sabotage: .refusesInSilence, scenarios: [.gateways]),
+    Canary(name: "keepsBlocked", sabotage: .keepsBlocked, scenarios: [.gateways]),
   ]
 
   public func run(_ scenario: Scenario, seed: UInt64, recording: Bool = false) -> Outcome {

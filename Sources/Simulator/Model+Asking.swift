@@ -62,10 +62,10 @@ extension Model {
   ) {
     let record = endpoints[endpoint]
     record?.isSeeking = true
-    if record?.lockedAt != nil { record?.invitedAfterLock.insert(guest) }
+    if record?.choices.lockedAt != nil { record?.invitedAfterLock.insert(guest) }
     // A new invitation takes a removal back, but not a ban.
-    for (member, removal) in record?.removed ?? [:] where !removal.isBan && endpoints[member]?.peer == guest {
-      record?.removed[member] = nil
+    choose(for: endpoint) { choices in
+      choices.removed = choices.removed.filter { $0.value.isBan || endpoints[$0.key]?.peer != guest }
     }
     // Invitations that cross become one, and nobody is asked.
     if let record, target == nil {
@@ -135,7 +135,7 @@ extension Model {
       peers[peerPlaces[from] ?? 0].ref == invitations[number].inviter, invitations[number].guest == to
     else { return violate(.onlyTheReal, word + ", which it never did") }
     check(.invitationsEndOnce, invitations[number].guestRun != host.run) { word + " twice by one invitation" }
-    let blocks = order.contains { $0.peer == to && $0.isOpen && !$0.blocked.contains(from) }
+    let blocks = order.contains { $0.peer == to && $0.isOpen && !$0.choices.blocked.contains(from) }
     check(.refusedStaysRefused, blocks || !order.contains { $0.peer == to && $0.isOpen }) { word + ", which it blocks" }
     got[OfHost(host: host.index, run: host.run, id: id)] = number
     invitations[number].guestRun = host.run
@@ -158,7 +158,7 @@ extension Model {
     invitations[number].acceptedWith = endpoint
     invitations[number].acceptedLeaves = record.leaves
     guard let inviter = endpoints[invitations[number].endpoint] else { return }
-    if record.removed[inviter.id]?.isBan == false { record.removed[inviter.id] = nil }
+    if record.choices.removed[inviter.id]?.isBan == false { choose(for: endpoint) { $0.removed[inviter.id] = nil } }
     mayMeet(inviter, record)
   }
 

@@ -35,6 +35,7 @@ extension Model {
       for remote in here.pairOrder {
         guard let pair = here.pairs[remote], pair.state == .connected else { continue }
         checkLiveness(here, remote, pair)
+        if let there = endpoints[remote] { checkAgreement(here, there, pair) }
       }
       if let since = here.tooManySince {
         check(.neverTooMany, now - since < 10_000_000_000) {
@@ -47,11 +48,29 @@ extension Model {
   private func matches(_ here: EndpointRecord, _ world: World) {
     guard here.mustMatch, let engine = world.hosts[here.ref.host].engine else { return }
     here.mustMatch = false
-    let mine = connected(of: here.id)
-    let theirs = engine.connectedMembers(of: here.id)
-    check(.membersMatchEvents, mine.count == theirs.count && Set(mine) == Set(theirs)) {
-      "\(here.label) was told \(mine.map(label)), and its members are \(theirs.map(label))"
+    let mine = members(of: here.id)
+    let theirs = engine.members(of: here.id)
+    let isSame = theirs.allSatisfy { view, state in
+      guard let pair = here.pairs[view.endpoint] else { return false }
+      return pair.state == (state == .connected ? .connected : .connecting) && pair.awaySince == view.awaySince
     }
+    check(.membersMatchEvents, isSame && mine.count == theirs.count) {
+      let told = mine.map { "\(label($0)) \(here.pairs[$0].map { "\($0.state)\(Self.words($0.awaySince))" } ?? "")" }
+      let members = theirs.map { "\(label($0.endpoint)) \($1)\(Self.words($0.awaySince))" }
+      return "\(here.label) was told \(told), and its members are \(members)"
+    }
+  }
+
+  /// What one side says of a pair, the other says soon as well, and a refusal ends it at once.
+  private func checkAgreement(_ here: EndpointRecord, _ there: EndpointRecord, _ pair: PairRecord) {
+    refuses(here, there, sinceAtLeast: 0)
+    let other = there.pairs[here.id]
+    guard other?.state != .connected, other?.state != .leaving, isStanding(here), isStanding(there) else { return }
+    let settled = now - max(pair.since, other?.since ?? 0)
+    guard settled > 8_000_000_000 + underWay, !wereDisturbed(here.ref.host, there.ref.host, within: 12_000),
+      !isBehind(here, there), !isBehind(there, here)
+    else { return }
+    bothSay(here, there)
   }
 
   /// A host may have sent and fallen silent again between two checks.
@@ -75,8 +94,6 @@ extension Model {
 
   private func checkLiveness(_ here: EndpointRecord, _ remote: EndpointID, _ pair: PairRecord) {
     guard let there = endpoints[remote] else { return }
-    let profiles = plan.media.isEmpty ? [MediumProfile.lan] : plan.media.map(\.profile)
-    let suspensionMax = profiles.map { nanoseconds($0.suspensionMax) }.max() ?? 0
     if let since = pair.suspendedAt {
       check(.suspensionEnds, now - since < suspensionMax + 3_000_000_000) {
         "\(here.label): \(there.label) has been suspended for \((now - since) / 1_000_000) ms"
@@ -94,8 +111,7 @@ extension Model {
       check(.silenceIsNoticed, quiet < suspensionMax + 4_000_000_000) {
         "\(here.label): \(there.label) is connected, and has been silent for \(quiet / 1_000_000) ms"
       }
-      let noticed = profiles.map { nanoseconds($0.silenceMax) + nanoseconds($0.heartbeatInterval) }.max() ?? 0
-      check(.silenceIsNoticed, quiet < noticed + 2_000_000_000 || pair.suspendedAt != nil) {
+      check(.silenceIsNoticed, quiet < noticedMax + 2_000_000_000 || pair.suspendedAt != nil) {
         "\(here.label): \(there.label) is not suspended, and has been silent for \(quiet / 1_000_000) ms"
       }
     }
@@ -105,10 +121,6 @@ extension Model {
     if isQuiet, there.leftAt > pair.since, !there.isSeeking, now - there.leftAt > 8_000_000_000 {
       violate(.leavesAreReported, "\(here.label) has not been told that \(there.label) left")
     }
-  }
-
-  private func nanoseconds(_ duration: Duration) -> Int64 {
-    duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000
   }
 
   // MARK: The end

@@ -83,7 +83,7 @@ extension Model {
     for one in browsing where !isMalicious[one.host] {
       guard let type = World.types.firstIndex(of: one.type), !isUnsettled[one.host] else { continue }
       for peer in peers where peer.id != one.peer && !isMalicious[peer.ref.host] && !isUnsettled[peer.ref.host] {
-        guard plan.hosts[peer.ref.host].peers.count <= 64 || peer.ref.peer % 500 == 0 else { continue }
+        guard isWatched(peer.ref) else { continue }
         let isThere =
           peer.isThere && isHostUp[peer.ref.host]
           && (peer.advertised[type] != nil || peer.endpoints.contains { endpoints[$0]?.adhoc == type })

@@ -133,6 +133,7 @@ extension Model {
     check(.intact, contentType == Self.contentType(of: number)) {
       "\(host.label) received #\(number) as \(contentType?.text ?? "nothing")"
     }
+    checkOneEvent(message, number, to, host)
     for local in to {
       guard let here = endpoints[local], here.isWatched else { continue }
       guard let place = message.to.firstIndex(of: local) else {
@@ -140,6 +141,18 @@ extension Model {
         continue
       }
       receive(message, number, place, here, sender, host)
+    }
+  }
+
+  /// A host tells a message once, to all of its endpoints that it is for, unless some of them have not met yet.
+  private func checkOneEvent(_ message: SentMessage, _ number: Int, _ to: [EndpointID], _ host: SimHost) {
+    for (place, told) in message.to.enumerated() where message.receivedIn[place] == host.run {
+      guard message.sending.mode == .reliable, let earlier = endpoints[told], earlier.ref.host == host.index else {
+        continue
+      }
+      check(.oneMessageOneEvent, !to.contains { earlier.pairs[$0]?.state == .connected }) {
+        "\(host.label) tells #\(number) of \(label(message.from)) to \(to.map(label)) after \(earlier.label)"
+      }
     }
   }
 

@@ -10,8 +10,7 @@ extension Model {
     let record = EndpointRecord(
       id: id, ref: peer.ref, peer: peer.id, settings: settings, run: host.run, group: groupLast,
       place: peer.endpoints.count - 1)
-    // In a crowd only some are checked: the engine does not know which.
-    record.isWatched = host.peers.count <= 64 || peer.ref.peer % 500 == 0
+    record.isWatched = isWatched(peer.ref)
     check(.onlyTheReal, endpoints[id] == nil) { "\(peer.ref) was given an endpoint that another has" }
     endpoints[id] = record
     order.append(record)
@@ -24,7 +23,7 @@ extension Model {
     awaitsStore(.leave(id), at: record.ref.host)
     record.isSeeking = false
     record.joinedWith = []
-    record.removed = record.removed.filter { $0.value.isBan }
+    record.choices.removed = record.choices.removed.filter { $0.value.isBan }
     groupLast += 1
     record.groupsBefore.append(record.group)
     record.group = groupLast
@@ -56,29 +55,31 @@ extension Model {
   func stopsAdhoc(_ id: EndpointID) { endpoints[id]?.adhoc = nil }
 
   func removes(_ member: EndpointID, from id: EndpointID, ban: Bool) {
-    endpoints[id]?.removed[member] = EndpointRecord.Removal(isBan: ban, at: now)
+    choose(for: id) { $0.removed[member] = EndpointRecord.Removal(isBan: ban, at: now) }
     endpoints[id]?.everRefused.insert(member)
   }
 
   func locks(_ id: EndpointID, _ locked: Bool) {
-    endpoints[id]?.lockedAt = locked ? now : nil
+    choose(for: id) { $0.lockedAt = locked ? now : nil }
     if locked { endpoints[id]?.everLocked = true }
   }
 
   func blocks(_ peer: PeerID, from id: EndpointID, _ blocked: Bool) {
-    if blocked {
-      endpoints[id]?.blocked.insert(peer)
-      endpoints[id]?.everBlocked.insert(peer)
-    } else {
-      endpoints[id]?.blocked.remove(peer)
-    }
+    choose(for: id) { $0.blocked = blocked ? $0.blocked.union([peer]) : $0.blocked.subtracting([peer]) }
+    if blocked { endpoints[id]?.everBlocked.insert(peer) }
+  }
+
+  func choose(for id: EndpointID, _ change: (inout EndpointRecord.Choices) -> Void) {
+    guard let record = endpoints[id] else { return }
+    awaitsStore(.choice(id, before: record.choices), at: record.ref.host)
+    change(&record.choices)
   }
 
   /// Whether an endpoint's program banned or blocks a peer.
   func refuses(_ peer: PeerID, at id: EndpointID) -> Bool {
     guard let record = endpoints[id] else { return false }
-    return record.blocked.contains(peer)
-      || record.removed.contains { $0.value.isBan && endpoints[$0.key]?.peer == peer }
+    return record.choices.blocked.contains(peer)
+      || record.choices.removed.contains { $0.value.isBan && endpoints[$0.key]?.peer == peer }
   }
 
   func mayMeet(_ a: EndpointRecord, _ b: EndpointRecord) {
@@ -256,7 +257,7 @@ extension Model {
     if !wereDisturbed(here.ref.host, there.ref.host, within: 10_000) {
       refuses(there, here, sinceAtLeast: 5_000_000_000)
     }
-    if let lockedAt = here.lockedAt, !pair.wasConnected, pair.since > lockedAt,
+    if let lockedAt = here.choices.lockedAt, !pair.wasConnected, pair.since > lockedAt,
       !here.invitedAfterLock.contains(there.peer)
     {
       violate(.refusedStaysRefused, "\(here.label) is locked and connects with \(there.label)")
@@ -269,15 +270,15 @@ extension Model {
     }
   }
 
-  private func refuses(_ here: EndpointRecord, _ there: EndpointRecord, sinceAtLeast: Int64) {
-    if let removal = here.removed[there.id], now - removal.at >= sinceAtLeast {
+  func refuses(_ here: EndpointRecord, _ there: EndpointRecord, sinceAtLeast: Int64) {
+    if let removal = here.choices.removed[there.id], now - removal.at >= sinceAtLeast {
       violate(
         .refusedStaysRefused,
-        "\(here.label) and \(there.label) connect after \(here.label) \(removal.isBan ? "banned" : "removed") the other"
+        "\(here.label) and \(there.label) are connected after \(here.label) \(removal.isBan ? "banned" : "removed") the other"
       )
     }
-    if sinceAtLeast == 0, here.blocked.contains(there.peer) {
-      violate(.refusedStaysRefused, "\(here.label) blocks \(there.label) and connects with it")
+    if sinceAtLeast == 0, here.choices.blocked.contains(there.peer) {
+      violate(.refusedStaysRefused, "\(here.label) blocks \(there.label) and is connected with it")
     }
   }
 
@@ -311,7 +312,7 @@ extension Model {
     check(.endsHaveCauses, hasCause && !(plan.isCalm && !someoneLeft)) { end }
   }
 
-  private func isBehind(_ from: EndpointRecord, _ to: EndpointRecord) -> Bool {
+  func isBehind(_ from: EndpointRecord, _ to: EndpointRecord) -> Bool {
     order.contains {
       guard $0.ref.host == from.ref.host else { return false }
       return $0.underway[to.ref.host, default: 0] > 0 || now - $0.caughtUpAt[to.ref.host, default: .min / 2] <= underWay

@@ -8,6 +8,7 @@ enum Unstored {
   case deliveryStatus(message: Int, Int)
   case joining(invitation: Int)
   case leave(EndpointID)
+  case choice(EndpointID, before: EndpointRecord.Choices)
   case offer(resource: Int)
   case shown(resource: Int)
   case stored(resource: Int, through: UInt64)
@@ -56,6 +57,7 @@ extension Model {
     case .leave(let endpoint):
       endpoints[endpoint]?.leaves -= 1
       endpoints[endpoint]?.leftAt = 0
+    case .choice(let endpoint, let before): endpoints[endpoint]?.choices = before
     case .answer(let refusing, let before): forget(refusing, before)
     case .offer(let number): resources[number].isForgotten = true
     case .shown(let number): resources[number].receiver.run = 0

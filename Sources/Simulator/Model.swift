@@ -9,6 +9,9 @@ final class Model {
   let plan: Plan
   var now: Int64 = 0
   private let bytesBefore: Int
+  /// Of the most patient medium: how long a pair lasts without a link, and until a silent link is noticed.
+  let suspensionMax: Int64
+  let noticedMax: Int64
   private(set) var violation: Violation?
 
   // Hosts and peers.
@@ -99,6 +102,9 @@ final class Model {
   init(plan: Plan) {
     self.plan = plan
     bytesBefore = plan.hosts.contains { $0.malice != nil } ? Memory.residentBytes : 0
+    let profiles = plan.media.isEmpty ? [MediumProfile.lan] : plan.media.map(\.profile)
+    suspensionMax = profiles.map { Int64($0.suspensionMax / .nanoseconds(1)) }.max() ?? 0
+    noticedMax = profiles.map { Int64(($0.silenceMax + $0.heartbeatInterval) / .nanoseconds(1)) }.max() ?? 0
     let count = plan.hosts.count
     hostIDs = Array(repeating: HostID(ID128(high: 0, low: 0)), count: count)
     isMalicious = plan.hosts.map { $0.malice != nil }
@@ -343,12 +349,14 @@ final class Model {
         for local in locals.all { observe(view, state, local, at: host) }
       }
       if case .notConnected(let reason) = state { checkRelays(views, reason, at: host, world) }
-      tellsMembers(locals, host)
+      tellsMembers(locals)
     case .suspended(let views, let on, let locals):
       for view in views {
         for local in locals.all { suspended(view, on, local, at: host, world) }
       }
-    case .away(let view, let locals): for local in locals.all { away(view, local) }
+    case .away(let view, let locals):
+      for local in locals.all { away(view, local) }
+      tellsMembers(locals)
     case .deliveryStatus(let id, let from, let to, let status): self.deliveryStatus(id, from, to, status, at: host)
     case .writable(let endpoint): refusedSends[endpoint] = nil
     case .decision(let id, let view, let endpoint, let expires): asked(id, view, endpoint, expires, at: host)
@@ -369,9 +377,12 @@ final class Model {
   }
 
   /// After an output, the engine's own list must match its reports; outputs still to be drained may add more.
-  private func tellsMembers(_ locals: Locals, _ host: SimHost) {
-    if let first = locals.all.first { endpoints[first]?.mustMatch = true }
+  private func tellsMembers(_ locals: Locals) {
+    for local in locals.all { endpoints[local]?.mustMatch = true }
   }
+
+  /// Whether all that a peer is told is checked: of a crowd some are, and the engine does not know which.
+  func isWatched(_ peer: PeerRef) -> Bool { plan.hosts[peer.host].peers.count <= 256 || peer.peer % 500 == 0 }
 }
 
 /// An endpoint in truth: its owner, its program's decisions, and its events.
@@ -394,12 +405,10 @@ final class EndpointRecord {
   var isWatched = true
 
   // Its program's decisions.
-  var lockedAt: Int64?
+  var choices = Choices()
   var everLocked = false
   var invitedAfterLock: Set<PeerID> = []
-  var blocked: Set<PeerID> = []
   var everBlocked: Set<PeerID> = []
-  var removed: [EndpointID: Removal] = [:]
   var decided: [EndpointID: Bool] = [:]
   /// Removed, banned, or not trusted at some time.
   var everRefused: Set<EndpointID> = []
@@ -407,6 +416,13 @@ final class EndpointRecord {
   struct Removal {
     var isBan: Bool
     var at: Int64
+  }
+
+  /// What a crash undoes that comes before they are stored.
+  struct Choices {
+    var lockedAt: Int64?
+    var blocked: Set<PeerID> = []
+    var removed: [EndpointID: Removal] = [:]
   }
 
   // Its possible members: a label that invitations join, and those it had before it left.

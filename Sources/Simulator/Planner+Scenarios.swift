@@ -35,6 +35,7 @@ extension Planner {
     case .cheats: cheats()
     case .clocks: clocks()
     case .crowd: crowd()
+    case .gateways: gateways()
     case .media: media()
     case .walkAway: walkAway()
     case .flapping: flapping()

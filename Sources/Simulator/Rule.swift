@@ -31,6 +31,7 @@ public enum Rule: String, CaseIterable, Sendable {
   case inOrder = "in-order"
   case intact = "intact"
   case onlyTheAddressed = "only-the-addressed"
+  case oneMessageOneEvent = "one-message-one-event"
   case deliveryStatusesAreTrue = "delivery-statuses-are-true"
   case everySendHasADeliveryStatus = "every-send-has-a-delivery-status"
   case backlogIsBounded = "backlog-is-bounded"

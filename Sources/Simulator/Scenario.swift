@@ -30,6 +30,7 @@ public enum Scenario: String, CaseIterable, Sendable {
   case cheats
   case clocks
   case crowd
+  case gateways
   case media
   case walkAway = "walk-away"
   case flapping
@@ -79,6 +80,7 @@ public enum Scenario: String, CaseIterable, Sendable {
     case .twoRelays: "two relays of which each comes and goes"
     case .badRelay: "a relay that tampers and lies beside an honest one, and a host that floods both"
     case .crowd: "many peers on several hosts, who come and go"
+    case .gateways: "hosts with many endpoints of one group: subsets, refusals by some, latecomers and leavers"
     case .large: "40 to 100 hosts in one session"
     case .crowd5000: "one host that carries 5,000 peers"
     }
