@@ -36,7 +36,7 @@ final class EndpointRecord {
 
   /// What a crash undoes that comes before they are stored.
   struct Choices {
-    var lockedAt: Int64?
+    var isLocked = false
     var blocked: Set<PeerID> = []
     var removed: [EndpointID: Removal] = [:]
   }
@@ -48,6 +48,8 @@ final class EndpointRecord {
   var joinedWith: [EndpointID] = []
   /// Its members when its host crashed, and how often they had left before: it may have stored that.
   var metBefore: [EndpointID: Int] = [:]
+  /// Those that a lock did not keep out before its host crashed.
+  var knownBefore: Set<EndpointID> = []
 
   // Its events.
   var pairs: [EndpointID: PairRecord] = [:]
@@ -77,7 +79,9 @@ final class EndpointRecord {
   func resetPairs() {
     metBefore = [:]
     for remote in pairOrder {
-      guard let pair = pairs[remote], pair.state == .connected || pair.state == .connecting else { continue }
+      guard let pair = pairs[remote] else { continue }
+      if pair.isKnown { knownBefore.insert(remote) }
+      guard pair.state == .connected || pair.state == .connecting else { continue }
       metBefore[remote] = pair.leavesMet
     }
     pairs = [:]
@@ -104,6 +108,8 @@ final class PairRecord {
   var awaySince: Instant?
   var wasConnected: Bool { connections > 0 }
   var connections = 0
+  /// Whether it was met while no lock kept it out.
+  var isKnown = false
   var since: Int64 = 0
   /// How often the other had left when this was last reported.
   var leavesTold = -1

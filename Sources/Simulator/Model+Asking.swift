@@ -62,7 +62,7 @@ extension Model {
   ) {
     let record = endpoints[endpoint]
     record?.isSeeking = true
-    if record?.choices.lockedAt != nil { record?.invitedAfterLock.insert(guest) }
+    if record?.choices.isLocked == true { record?.invitedAfterLock.insert(guest) }
     // A new invitation takes a removal back, but not a ban.
     choose(for: endpoint) { choices in
       choices.removed = choices.removed.filter { $0.value.isBan || endpoints[$0.key]?.peer != guest }

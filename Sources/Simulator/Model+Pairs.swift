@@ -60,7 +60,7 @@ extension Model {
   }
 
   func locks(_ id: EndpointID, _ locked: Bool) {
-    choose(for: id) { $0.lockedAt = locked ? now : nil }
+    choose(for: id) { $0.isLocked = locked }
     if locked { endpoints[id]?.everLocked = true }
   }
 
@@ -176,11 +176,13 @@ extension Model {
         violate(.theLeftStayAway, "\(here.label) meets \(there.label) again, which has left")
       }
       pair.state = .connecting
+      pair.isKnown = pair.isKnown || !here.choices.isLocked
       pair.leavesMet = there?.leaves ?? 0
     case .connected:
       check(.statesInOrder, pair.state == .connecting) { says() }
       if let there { mayConnect(here, there, pair) }
       pair.state = .connected
+      pair.isKnown = true
       pair.connections += 1
       counts(here)
     case .notConnected(let reason):
@@ -257,7 +259,7 @@ extension Model {
     if !wereDisturbed(here.ref.host, there.ref.host, within: 10_000) {
       refuses(there, here, sinceAtLeast: 5_000_000_000)
     }
-    if let lockedAt = here.choices.lockedAt, !pair.wasConnected, pair.since > lockedAt,
+    if here.choices.isLocked, !pair.isKnown, !here.knownBefore.contains(there.id),
       !here.invitedAfterLock.contains(there.peer)
     {
       violate(.refusedStaysRefused, "\(here.label) is locked and connects with \(there.label)")
