@@ -25,19 +25,22 @@ final class EndpointRecord {
   var everLocked = false
   var invitedAfterLock: Set<PeerID> = []
   var everBlocked: Set<PeerID> = []
+  var everBanned: Set<PeerID> = []
   var decided: [EndpointID: Bool] = [:]
   /// Removed, banned, or not trusted at some time.
   var everRefused: Set<EndpointID> = []
 
   struct Removal {
-    var isBan: Bool
     var at: Int64
+    /// How often the other had left before.
+    var leaves: Int
   }
 
   /// What a crash undoes that comes before they are stored.
   struct Choices {
     var isLocked = false
     var blocked: Set<PeerID> = []
+    var banned: [PeerID: Int64] = [:]
     var removed: [EndpointID: Removal] = [:]
   }
 

@@ -65,7 +65,7 @@ extension Model {
     if record?.choices.isLocked == true { record?.invitedAfterLock.insert(guest) }
     // A new invitation takes a removal back, but not a ban.
     choose(for: endpoint) { choices in
-      choices.removed = choices.removed.filter { $0.value.isBan || endpoints[$0.key]?.peer != guest }
+      choices.removed = choices.removed.filter { endpoints[$0.key]?.peer != guest }
     }
     // Invitations that cross become one, and nobody is asked.
     if let record, target == nil {
@@ -153,13 +153,21 @@ extension Model {
     guard let record = endpoints[endpoint] else { return }
     record.isSeeking = true
     let key = OfHost(host: host.index, run: host.run, id: id)
-    if let asking = askings[key] { mayMeet(asking.inviter, record) }
+    if let asking = askings[key] {
+      takesBack(asking.inviter, record)
+      mayMeet(asking.inviter, record)
+    }
     guard let number = got[key] else { return }
     invitations[number].acceptedWith = endpoint
     invitations[number].acceptedLeaves = record.leaves
     guard let inviter = endpoints[invitations[number].endpoint] else { return }
-    if record.choices.removed[inviter.id]?.isBan == false { choose(for: endpoint) { $0.removed[inviter.id] = nil } }
+    takesBack(inviter, record)
     mayMeet(inviter, record)
+  }
+
+  /// Whoever accepts an invitation takes its removal of the inviter back, but not a ban.
+  private func takesBack(_ inviter: EndpointRecord, _ record: EndpointRecord) {
+    if record.choices.removed[inviter.id] != nil { choose(for: record.id) { $0.removed[inviter.id] = nil } }
   }
 
   func ended(_ id: InvitationID, _ reason: Reason, at host: SimHost) {

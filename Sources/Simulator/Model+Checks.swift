@@ -205,8 +205,9 @@ extension Model {
     case (.none, .required), (.required, .none): return true
     default: break
     }
+    if haveRefused(a, b) { return true }
     for (here, there) in [(a, b), (b, a)] {
-      if here.everRefused.contains(there.id) || here.everBlocked.contains(there.peer) || here.everLocked { return true }
+      if here.everBlocked.contains(there.peer) || here.everLocked { return true }
       if here.pairOrder.filter({ here.pairs[$0]?.state == .connected }).count + 1 >= Int(here.settings.peersMax) {
         return true
       }

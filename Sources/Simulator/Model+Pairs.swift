@@ -23,7 +23,7 @@ extension Model {
     awaitsStore(.leave(id), at: record.ref.host)
     record.isSeeking = false
     record.joinedWith = []
-    record.choices.removed = record.choices.removed.filter { $0.value.isBan }
+    record.choices.removed = [:]
     groupLast += 1
     record.groupsBefore.append(record.group)
     record.group = groupLast
@@ -55,8 +55,13 @@ extension Model {
   func stopsAdhoc(_ id: EndpointID) { endpoints[id]?.adhoc = nil }
 
   func removes(_ member: EndpointID, from id: EndpointID, ban: Bool) {
-    choose(for: id) { $0.removed[member] = EndpointRecord.Removal(isBan: ban, at: now) }
+    guard let there = endpoints[member] else { return }
+    choose(for: id) {
+      $0.removed[member] = EndpointRecord.Removal(at: now, leaves: there.leaves)
+      if ban { $0.banned[there.peer] = now }
+    }
     endpoints[id]?.everRefused.insert(member)
+    if ban { endpoints[id]?.everBanned.insert(there.peer) }
   }
 
   func locks(_ id: EndpointID, _ locked: Bool) {
@@ -78,8 +83,7 @@ extension Model {
   /// Whether an endpoint's program banned or blocks a peer.
   func refuses(_ peer: PeerID, at id: EndpointID) -> Bool {
     guard let record = endpoints[id] else { return false }
-    return record.choices.blocked.contains(peer)
-      || record.choices.removed.contains { $0.value.isBan && endpoints[$0.key]?.peer == peer }
+    return record.choices.blocked.contains(peer) || record.choices.banned[peer] != nil
   }
 
   func mayMeet(_ a: EndpointRecord, _ b: EndpointRecord) {
@@ -273,11 +277,15 @@ extension Model {
   }
 
   func refuses(_ here: EndpointRecord, _ there: EndpointRecord, sinceAtLeast: Int64) {
-    if let removal = here.choices.removed[there.id], now - removal.at >= sinceAtLeast {
-      violate(
-        .refusedStaysRefused,
-        "\(here.label) and \(there.label) are connected after \(here.label) \(removal.isBan ? "banned" : "removed") the other"
-      )
+    let pairing = "\(here.label) and \(there.label) are connected after \(here.label)"
+    if let bannedAt = here.choices.banned[there.peer], now - bannedAt >= sinceAtLeast {
+      violate(.refusedStaysRefused, "\(pairing) banned the other")
+    }
+    // Ad hoc mode invites whoever has left and comes back, as a program may.
+    if let removal = here.choices.removed[there.id], now - removal.at >= sinceAtLeast,
+      !here.wasAdhoc || there.leaves <= removal.leaves
+    {
+      violate(.refusedStaysRefused, "\(pairing) removed the other")
     }
     if sinceAtLeast == 0, here.choices.blocked.contains(there.peer) {
       violate(.refusedStaysRefused, "\(here.label) blocks \(there.label) and is connected with it")
@@ -303,7 +311,7 @@ extension Model {
     switch reason {
     case .left, .gone, .stopping: hasCause = someoneLeft || wereApart
     case .lost, .unreachable: hasCause = wereApart
-    case .removed: hasCause = here.everRefused.contains(there.id) || there.everRefused.contains(here.id)
+    case .removed: hasCause = haveRefused(here, there)
     case .blocked: hasCause = here.everBlocked.contains(there.peer) || there.everBlocked.contains(here.peer)
     case .slow: hasCause = wereApart || isBehind(here, there) || isBehind(there, here)
     case .full:
@@ -312,6 +320,12 @@ extension Model {
     default: hasCause = wereApart || someoneLeft
     }
     check(.endsHaveCauses, hasCause && !(plan.isCalm && !someoneLeft)) { end }
+  }
+
+  /// Whether one of the two removed, banned or did not trust the other at some time.
+  func haveRefused(_ a: EndpointRecord, _ b: EndpointRecord) -> Bool {
+    a.everRefused.contains(b.id) || b.everRefused.contains(a.id) || a.everBanned.contains(b.peer)
+      || b.everBanned.contains(a.peer)
   }
 
   func isBehind(_ from: EndpointRecord, _ to: EndpointRecord) -> Bool {
