@@ -45,7 +45,7 @@ extension Engine {
     reviewInvitable(.init(type: adhoc.type, peer: local.peer.id))
     adhocLocals[adhoc.type]?[local.id] = nil
     if adhocLocals[adhoc.type]?.isEmpty ?? false { adhocLocals[adhoc.type] = nil }
-    withdraw(local.peer, adhoc.type)
+    reviewAdvertising(local.peer, adhoc.type)
     stopBrowsing(for: adhoc.type)
   }
 

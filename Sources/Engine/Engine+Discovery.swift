@@ -50,13 +50,27 @@ extension Engine {
   {
     beginMutation(now)
     defer { finishMutation() }
-    advertise(try local(peer: id), type, info)
+    let peer = try local(peer: id)
+    peer.advertisedByHand[type] = info
+    advertise(peer, type, info)
   }
 
   public func stopAdvertising(_ id: PeerID, _ type: ServiceType, at now: Instant) {
     beginMutation(now)
-    if let peer = peers[id] { withdraw(peer, type) }
+    if let peer = peers[id] {
+      peer.advertisedByHand[type] = nil
+      reviewAdvertising(peer, type)
+    }
     finishMutation()
+  }
+
+  /// A program that advertises, and sessions in ad hoc mode, do not end each other's advertising.
+  func reviewAdvertising(_ peer: LocalPeer, _ type: ServiceType) {
+    if let info = peer.advertisedByHand[type], !sabotage.contains(.withdrawsAll) {
+      advertise(peer, type, info)
+    } else if !peer.adhocTypes.contains(type) {
+      withdraw(peer, type)
+    }
   }
 
   func advertise(_ peer: LocalPeer, _ type: ServiceType, _ info: DiscoveryInfo) {
@@ -73,7 +87,7 @@ extension Engine {
     review(.init(type: type, peer: peer.id))
   }
 
-  func withdraw(_ peer: LocalPeer, _ type: ServiceType) {
+  private func withdraw(_ peer: LocalPeer, _ type: ServiceType) {
     guard peer.advertised.contains(type) else { return }
     peer.advertised[type] = nil
     discovery.advertisers[type, default: 1] -= 1

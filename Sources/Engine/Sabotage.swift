@@ -127,6 +127,8 @@ package struct Sabotage: OptionSet, Sendable {
   package static let refusesInSilence = Sabotage(rawValue: 1 << 59)
   /// A member that is blocked stays connected.
   package static let keepsBlocked = Sabotage(rawValue: 1 << 60)
+  /// Ad hoc mode that ends withdraws what the program advertises itself.
+  package static let withdrawsAll = Sabotage(rawValue: 1 << 61)
 }
 
 extension Sabotage {

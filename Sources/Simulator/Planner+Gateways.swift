@@ -52,6 +52,10 @@ extension Planner {
       if place == 0 || random.chance(perMille: adhocPerMille) {
         adhoc.insert(ref)
         at(time, .adhoc(ref, end: 0, type: 0))
+        if random.chance(perMille: 100) { at(moment(8_000, 30_000), .stopAdhoc(ref, end: 0)) }
+        // Some advertise themselves too, before and after.
+        if random.chance(perMille: 300) { at(moment(0, 12_000), .advertise(ref, type: 0, info: 1)) }
+        if random.chance(perMille: 100) { at(moment(12_000, 30_000), .stopAdvertising(ref, type: 0)) }
       } else {
         at(min(time, 2_500), .advertise(ref, type: 0, info: 0))
         at(time + 1_000, .invite(all[random.below(place)], end: 0, ref, type: 0, timeout: 8_000))

@@ -69,6 +69,34 @@ import Wire
     #expect(a.take().contains("A: B connected"))
   }
 
+  @Test("P-SES-7 Ad hoc mode ends no advertising of the same peer, nor that ad hoc mode's")
+  func besideAdvertiser() throws {
+    let a = try network.silentPeer("a")
+    let other = try network.testPeer("A2", of: a.peer, on: a.host)
+    let b = try network.silentPeer("b")
+    try b.browse()
+    try a.advertise(["by": "hand"])
+    network.run()
+    #expect(b.take() == ["b found a as chat by=hand"])
+    try a.startAdhoc()
+    network.run()
+    #expect(b.take() == ["b sees a changed"])
+    a.engine.closeSession(a.endpoint, at: network.now)
+    network.run()
+    #expect(b.take() == ["b sees a changed by=hand"])
+    // Nor do two sessions of one peer.
+    let last = try network.testPeer("A3", of: a.peer, on: a.host)
+    try other.startAdhoc()
+    try last.startAdhoc()
+    a.stopAdvertising()
+    other.engine.stopAdhoc(other.endpoint, at: network.now)
+    network.run()
+    #expect(b.take() == ["b sees a changed"])
+    last.engine.stopAdhoc(last.endpoint, at: network.now)
+    network.run()
+    #expect(b.take() == ["b lost a"])
+  }
+
   @Test(
     "P-SES-7 Invitations that wait for a person are accepted when the person chooses ad hoc mode",
     arguments: [true, false])

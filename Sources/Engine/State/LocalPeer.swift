@@ -9,6 +9,8 @@ final class LocalPeer {
   private(set) lazy var carrier = signCarrier()
   private let signCarrier: () -> Carrier
   var advertised = OrderedDictionary<ServiceType, DiscoveryInfo>()
+  /// The part of it that its program advertises itself, whatever its sessions in ad hoc mode do.
+  var advertisedByHand = OrderedDictionary<ServiceType, DiscoveryInfo>()
   var browsed = OrderedDictionary<ServiceType, Bool>()
   /// Its own ends of sessions, in the order in which they were opened.
   var endpoints: [EndpointID] = []
