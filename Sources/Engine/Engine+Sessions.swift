@@ -96,7 +96,8 @@ extension Engine {
     return local.group.members.values.filter { $0.isConnected(with: local.slot) }.map(\.id)
   }
 
-  /// Removes a member: no introduction brings it back to this endpoint, only an invitation; if banned, not that either.
+  /// Removes a member: no introduction brings it back to this endpoint, only a later invitation; if banned, not that
+  /// either.
   public func remove(_ member: EndpointID, from endpoint: EndpointID, ban: Bool, at now: Instant) throws(EngineError) {
     beginMutation(now)
     defer { finishMutation() }
@@ -108,6 +109,10 @@ extension Engine {
     if ban { local.banned.insert(member.peer) }
     let slot = SlotSet(local.slot)
     refuse(member, slot, .removed)
+    // An invitation from before does not bring it back.
+    for invitation in member.host.asked.values where invitation.local === local && invitation.to == member.peer {
+      if !sabotage.contains(.keepsInvitations) { takeBack(invitation, .removed) }
+    }
     guard ban else { return }
     for other in local.group.members(of: member.peer) where other !== member {
       refuse(other, slot, .removed)

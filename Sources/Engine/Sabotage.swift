@@ -129,6 +129,8 @@ package struct Sabotage: OptionSet, Sendable {
   package static let keepsBlocked = Sabotage(rawValue: 1 << 60)
   /// Ad hoc mode that ends withdraws what the program advertises itself.
   package static let withdrawsAll = Sabotage(rawValue: 1 << 61)
+  /// An invitation from before a removal brings the member back.
+  package static let keepsInvitations = Sabotage(rawValue: 1 << 62)
 }
 
 extension Sabotage {

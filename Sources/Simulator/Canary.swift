@@ -75,6 +75,7 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "refusesInSilence", sabotage: .refusesInSilence, scenarios: [.gateways]),
     Canary(name: "keepsBlocked", sabotage: .keepsBlocked, scenarios: [.gateways]),
     Canary(name: "withdrawsAll", sabotage: .withdrawsAll, scenarios: [.gateways]),
+    Canary(name: "keepsInvitations", sabotage: .keepsInvitations, scenarios: [.gateways]),
   ]
 
   public func run(_ scenario: Scenario, seed: UInt64, recording: Bool = false) -> Outcome {

@@ -184,6 +184,27 @@ import Wire
     #expect(peers[0].take() == ["invitation ended: none", "A: B connecting", "A: B connected"])
   }
 
+  @Test("A removed member is not brought back by an invitation from before")
+  func invitedBefore() throws {
+    let peers = try network.gather("a", "c")
+    let b = try network.testPeer("b")
+    network.run()
+    try peers[0].invite(b)
+    network.run()
+    let earlier = try #require(b.lastInvitation)
+    try network.connect(peers[1], b)
+    network.run(.seconds(1))
+    network.expectAllConnected(peers + [b])
+    network.clear()
+    try peers[0].remove(b)
+    network.run()
+    #expect(
+      peers[0].take() == ["A: B notConnected removed", "invitation ended: removed", "A: b notConnected removed"])
+    #expect(throws: EngineError.self) { try b.engine.accept(earlier, with: b.endpoint, at: network.now) }
+    network.run(.seconds(60))
+    #expect(b.connected == "C")
+  }
+
   @Test("A removed member that invites is let in again, and a banned one is not")
   func removedInvites() throws {
     let peers = try network.gather("a", "b", "c")
