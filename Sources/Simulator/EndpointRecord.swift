@@ -27,6 +27,8 @@ final class EndpointRecord {
   var everBlocked: Set<PeerID> = []
   var everBanned: Set<PeerID> = []
   var decided: [EndpointID: Bool] = [:]
+  /// How often it had left when it last said yes to another.
+  var saidYes: [EndpointID: Int] = [:]
   /// Removed, banned, or not trusted at some time.
   var everRefused: Set<EndpointID> = []
 

@@ -277,8 +277,9 @@ extension Model {
   func decides(_ id: DecisionID, _ admit: Bool, at host: SimHost) -> Bool {
     let key = OfHost(host: host.index, run: host.run, id: id)
     guard let decision = decisions[key], !decision.isOver else { return false }
-    endpoints[decision.endpoint]?.decided[decision.member] = admit
-    if !admit { endpoints[decision.endpoint]?.everRefused.insert(decision.member) }
+    guard let asked = endpoints[decision.endpoint] else { return false }
+    asked.decided[decision.member] = admit
+    if admit { asked.saidYes[decision.member] = asked.leaves } else { asked.everRefused.insert(decision.member) }
     decisions[key]?.isOver = true
     return true
   }
