@@ -28,6 +28,7 @@ extension Planner {
     plan.faults.cuts = random.pick([0, 0, 3])
     plan.faults.crashes = random.pick([0, 0, 3])
     incidents(from: 8_000)
+    if random.flip() { somebodyAnswersLate(adhoc) }
   }
 
   /// Most admit everybody.
@@ -89,6 +90,19 @@ extension Planner {
     case 1 where adhoc.contains(ref): at(later, .adhoc(ref, end: 0, type: 0))
     default: at(later, .invite(another(than: ref), end: 0, ref, type: 0, timeout: 8_000))
     }
+  }
+
+  /// Two invite a guest. If it comes by the first, the second removes it, perhaps before it answers that one too.
+  private mutating func somebodyAnswersLate(_ adhoc: Set<PeerRef>) {
+    let guests = refs.filter { !adhoc.contains($0) }
+    guard !guests.isEmpty else { return }
+    let guest = random.pick(guests)
+    let (first, second) = (another(than: guest), another(than: guest))
+    let time = moment(9_000, 24_000)
+    plan.hosts[guest.host].peers[guest.peer].answerDelay = 3_000
+    at(time, .leave(guest, end: 0))
+    for inviter in [first, second] { at(time + 500, .invite(inviter, end: 0, guest, type: 0, timeout: 8_000)) }
+    at(time + 2_000, .remove(second, end: 0, guest, ban: false))
   }
 
   private static func selective(_ random: inout Random) -> Sending {
