@@ -38,7 +38,7 @@ final class EndpointRecord {
     var leaves: Int
   }
 
-  /// What a crash undoes that comes before they are stored.
+  /// Choices that a crash undoes where it comes before they are stored.
   struct Choices {
     var isLocked = false
     var blocked: Set<PeerID> = []

@@ -165,7 +165,7 @@ extension Model {
     mayMeet(inviter, record)
   }
 
-  /// Whoever accepts an invitation takes its removal of the inviter back, but not a ban.
+  /// An endpoint that accepts an invitation takes its removal of the inviter back, but not a ban.
   private func takesBack(_ inviter: EndpointRecord, _ record: EndpointRecord) {
     if record.choices.removed[inviter.id] != nil { choose(for: record.id) { $0.removed[inviter.id] = nil } }
   }

@@ -61,7 +61,7 @@ extension Model {
     }
   }
 
-  /// What one side says of a pair, the other says soon as well, and a refusal ends it at once.
+  /// Both sides of a pair soon say the same of it, and a refusal ends it at once.
   private func checkAgreement(_ here: EndpointRecord, _ there: EndpointRecord, _ pair: PairRecord) {
     refuses(here, there, sinceAtLeast: 0)
     let other = there.pairs[here.id]

@@ -9,7 +9,7 @@ final class Model {
   let plan: Plan
   var now: Int64 = 0
   private let bytesBefore: Int
-  /// Of the most patient medium: how long a pair lasts without a link, and until a silent link is noticed.
+  /// The times of the most patient medium: how long a pair lasts without a link, and until a silent link is noticed.
   let suspensionMax: Int64
   let noticedMax: Int64
   private(set) var violation: Violation?
