@@ -7,8 +7,8 @@ internal import Synchronization
 /// Invariants:
 /// - Everything but `enqueue`, `spawn`, `post`, `stop` and `now` belongs to the thread inside `run()`, or, before
 ///   `run()`, to the one thread that sets the reactor up.
-/// - A turn is bounded: at most so many events, so many jobs, and the timers that were there. The rest waits for the
-///   next turn, after the descriptors were polled again.
+/// - A turn is bounded: at most so many events, so many jobs, and timers for so long. The rest waits for the next turn,
+///   after the descriptors were polled again.
 /// - Jobs run before timers: long work in pieces, a timer that is always due, delays new input by one piece, not by
 ///   two.
 /// - A handler is never called for a registration that has ended, even where its event was already fetched.
@@ -22,6 +22,8 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Many enough to spare system calls when busy, few enough that timers and jobs are not kept waiting.
   private static let eventsPerTurnMax = 256
   private static let jobsPerTurnMax = 1024
+  /// Limit for the time that timers take in one turn, in nanoseconds, but for the last one: thousands may be due together.
+  private static let timersTime: UInt64 = 2_000_000
   /// How much sooner a coalesced timer may fire. A loop with links to some others is awake more often.
   private static let companyTime: UInt64 = 250_000_000
 
@@ -189,10 +191,13 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     for _ in 0..<timers.count {
       guard let action = timers.removeDue(at: now) else { break }
       action()
+      if Self.now - now > Self.timersTime { break }
     }
+    // One fires in any case.
     for _ in 0..<patientTimers.count {
       guard let action = patientTimers.removeDue(at: now + Self.companyTime) else { break }
       action()
+      if Self.now - now > Self.timersTime { break }
     }
   }
 

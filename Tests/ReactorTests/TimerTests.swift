@@ -93,6 +93,23 @@ import Testing
     reactor.run()
   }
 
+  @Test func `timers that are due together leave turns for what comes meanwhile`() throws {
+    let reactor = try Reactor()
+    var (turns, last): (Set<UInt64>, Int) = ([], 0)
+    for number in 1...20 {
+      reactor.schedule(after: .zero) {
+        turns.insert(reactor.turnCount)
+        last = number
+        let end = Reactor.now + 1_000_000
+        while Reactor.now < end {}
+        if number == 20 { reactor.stop() }
+      }
+    }
+    reactor.run()
+    #expect(last == 20)
+    #expect(turns.count >= 6)
+  }
+
   @Test func `a heap gives its timers back in order, whichever are removed from its middle`() {
     var random = SystemRandomNumberGenerator()
     var heap = TimerHeap()
