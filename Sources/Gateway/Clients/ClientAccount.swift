@@ -6,6 +6,9 @@ final class ClientAccount {
   /// Whether its peers are shown as away.
   var isAway = false
 
+  /// The pages of lists that its WebSockets follow.
+  var pageCount = 0
+
   let traffic = Traffic()
   /// Requests by HTTP, and frames of WebSockets.
   private(set) var requestCount = 0

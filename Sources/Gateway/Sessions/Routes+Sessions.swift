@@ -158,7 +158,18 @@ extension Routes {
     try core.requireDiskSpace(for: model.peer, "changed")
     let turned = try peers(blocked?.symmetricDifference(model.blocked) ?? [])
     // It may be refused, and then nothing else has changed.
-    if let adhoc, adhoc != model.adhoc { try await turn(model, adhoc) }
+    if let adhoc, adhoc != model.adhoc {
+      // The end of the mode before is not that of the new one.
+      let end = model.adhocUntil
+      model.adhocUntil = nil
+      do {
+        try await turn(model, adhoc)
+      } catch {
+        model.adhocUntil = end
+        core.watchAdhoc(of: model)
+        throw error
+      }
+    }
     if adhoc != nil || adhocTime != nil {
       model.adhocUntil = adhocTime.map { Timestamp.now + $0 }
       core.watchAdhoc(of: model)

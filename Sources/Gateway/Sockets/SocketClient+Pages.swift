@@ -3,6 +3,9 @@ internal import Web
 
 /// Pages of lists that a client follows: the page as it is, and then how it differs from what the client has.
 extension SocketClient {
+  /// The pages that all WebSockets of one client follow at most, since each is read anew in each round.
+  private static let clientPagesMax = 256
+
   func follow(
     _ collection: Collection, page listing: Listing, as channel: String, _ since: Position?, _ id: JSON,
     _ view: ClientView
@@ -16,6 +19,12 @@ extension SocketClient {
       throw Problem(
         .invalidParameter, "'since' stands beside 'channel' and not in it", field: "subscribe.channel", rule: "since")
     }
+    guard (account?.pageCount ?? 0) < Self.clientPagesMax else {
+      throw Problem(
+        .tooMany, "a client follows \(Self.clientPagesMax) pages of lists at most: unsubscribe from some",
+        limit: Self.clientPagesMax)
+    }
+    account?.pageCount += 1
     let page = LivePage(collection, listing, core.channels.number(), for: view, of: self)
     pages[channel] = page
     core.pageRounds.add(page)
@@ -64,6 +73,7 @@ extension SocketClient {
   @discardableResult
   func unfollow(page channel: String) -> Bool {
     guard let page = pages.removeValue(forKey: channel) else { return false }
+    account?.pageCount -= 1
     core.pageRounds.remove(page)
     return true
   }

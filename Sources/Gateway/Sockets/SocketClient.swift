@@ -255,7 +255,13 @@ final class SocketClient: SocketOwner {
         limit: core.currentLimits.subscriptionsPerSocket)
     }
     let (collection, listing) = try place(of: channel, view)
-    guard let listing else { return follow(collection, since, id, view) }
+    guard let listing else {
+      // A path can be written in several ways.
+      guard subscriptions[collection.path] == nil else {
+        throw Problem(.conflict, "this channel is subscribed already: \(collection.path)")
+      }
+      return follow(collection, since, id, view)
+    }
     try follow(collection, page: listing, as: channel, since, id, view)
   }
 
