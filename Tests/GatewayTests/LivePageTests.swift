@@ -137,7 +137,25 @@ struct LivePageTests {
       #expect(try await status("\(path)/members?") == nil)
       #expect(try await status("\(path)/members?") == 409)
       #expect(try await status("\(path)/members") == nil)
+      #expect(try await status("\(path)/%6Dembers") == 409)
       #expect(try await status("/v1/sessions?limit=1") == nil)
+    }
+  }
+
+  @Test func `a client follows so many pages at most, by all its WebSockets together`() async throws {
+    try await withGateway { gateway in
+      let (client, path) = try await CrowdTests.crowd(at: gateway, of: 2)[0]
+      let talks = [try await Talk.connected(client), try await Talk.connected(client)]
+      func follow(_ number: Int) async throws -> JSON {
+        let channel: JSON = .text("\(path)/members?limit=\(number)")
+        return try await talks[number % 2].ask(["id": 1, "subscribe": ["channel": channel]])
+      }
+      for number in 1...256 { #expect(try await follow(number)["ok"] != nil) }
+      let refused = try await follow(257)["problem"]
+      #expect(refused?["status"] == 429 && refused?["limit"] == 256, "\(refused?.line ?? "")")
+      _ = try await talks[0].ask(["id": 2, "unsubscribe": ["channel": .text("\(path)/members?limit=2")]])
+      #expect(try await follow(257)["ok"] != nil)
+      #expect(try await follow(258)["problem"]?["status"] == 429)
     }
   }
 

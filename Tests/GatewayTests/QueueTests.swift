@@ -4,6 +4,7 @@ internal import Notation
 internal import Store
 internal import Testing
 internal import Web
+internal import Wire
 
 @testable internal import Gateway
 
@@ -124,6 +125,31 @@ struct QueueTests {
       #expect(anew?["recovered"] == false && told < Int64(count))
       let items = anew?["items"]?.list?.count ?? 0
       #expect(items <= count && Int64(items) > told)
+    }
+  }
+
+  @Test("Of two WebSockets of one client in one list, one that does not read is closed, and the other has all")
+  func laggingBesideAnother() async throws {
+    try await withGateway { gateway in
+      let anna = try await gateway.client()
+      let peer = try await anna.make("/v1/peers", ["displayName": "Anna"]).id
+      let path = "/v1/sessions/\(try await anna.make("/v1/sessions", ["peer": .text(peer)]).id)"
+      let (slow, quick) = (try await Talk.connected(anna), try await Talk.connected(anna))
+      var number: JSON?
+      for talk in [slow, quick] {
+        number = try await talk.ask(["id": 1, "subscribe": ["channel": "/v1/sessions"]])["ok"]?["number"]
+      }
+      let many: [JSON] = (0..<1_000).map { .text(PeerID(ID128(high: 1, low: $0)).text) }
+      var count = 0
+      while try await !gateway.stranger.get("/metrics").text.contains("\nvicinity_websocket_lags_total 1\n") {
+        try #require(count < 2_000, "it is never behind")
+        count += 1
+        let blocked = count.isMultiple(of: 2) ? [] : many
+        #expect(try await anna.patch(path, ["blocked": .list(blocked)]).status == 200)
+        #expect(try await quick.change(of: number)["put"]?["blocked"]?.list?.count == blocked.count)
+      }
+      #expect(try await slow.rest().code == 4001)
+      #expect(try await anna.patch(path, ["blocked": []]).status == 200)
     }
   }
 
