@@ -62,5 +62,23 @@ class Members(Stage):
         expect(rows.first).to_contain_text("Person 0001")
         crowd.leave()
         expect(count).to_contain_text(f"{CROWD - 1} people connected")
+        # Former members fill the first page; those who are there are shown all the same.
+        ada.reload()
+        expect(count).to_contain_text(f"{CROWD - 1} people connected")
+        for _ in range(110):
+            crowd.leave()
+        heading = ada.locator(".roomhead h2")
+        for change in (lambda: None, lambda: self.open_and_close_members(ada), ada.reload):
+            change()
+            expect(count).to_contain_text(f"{CROWD - 111} people connected")
+            expect(heading).to_contain_text("Person 01")
+            expect(heading).to_contain_text(f"{CROWD - 111 - 3} more")
         self.say(ada, "Hello, all")
         expect(self.message(ada, "Hello, all")).to_be_visible()
+
+    def open_and_close_members(self, page):
+        button = page.get_by_role("button", name="Members")
+        button.click()
+        page.wait_for_function(f"([rows]) => {{ ({SCROLL})(); return document.querySelectorAll(rows).length > 0 }}", arg=[ROWS])
+        page.wait_for_function(f"([name]) => {{ ({SCROLL})(); return document.querySelector('#members').textContent.includes(name) }}", arg=[f"Person {CROWD:04}"], polling=100)
+        button.click()

@@ -16,6 +16,8 @@ const typingInterval = 3000
 const typingTime = 6000
 /** The members that are followed from the first on; more are while somebody scrolls to them, searches or asks for one. */
 const membersMax = 100
+/** The members that were asked for and are kept. */
+const othersMax = 256
 /** How long who was asked for is not asked for again, in milliseconds. */
 const lookUpTime = 30_000
 const happenings = ['connected', 'notConnected', 'undelivered']
@@ -35,6 +37,8 @@ export class Room {
   #pages = []
   #matches = null
   #matched = { of: null }
+  /** Those who are connected, where former members fill the first page. */
+  #connectedPage = null
   /** Members that no page has, as they were when they were asked for, by peer, and the peers that were. */
   #others = new Map()
   #asked = new Set()
@@ -51,6 +55,7 @@ export class Room {
     this.files = []
     this.#lastSeen = Number(sessionStorage.getItem(id) ?? 0)
     this.members = this.#follow(`members?limit=${membersMax}`)
+    this.members.on('change', () => this.#followConnected())
     this.messages = this.#follow('messages', { limit: entriesMax })
     this.resources = this.#follow('resources')
     this.comparisons = this.#follow('comparisons')
@@ -82,7 +87,8 @@ export class Room {
   }
 
   close() {
-    this.closePages()
+    this.#endPages()
+    this.#connectedPage?.close()
     const { members, messages, resources, comparisons, certificates, datagrams } = this
     for (const collection of [members, messages, resources, comparisons, certificates, datagrams]) collection.close()
     for (const stop of this.#stops) stop()
@@ -95,16 +101,27 @@ export class Room {
   /** One entry a peer, which is a new member each time it comes back. The same array until somebody changes. */
   get people() { return this.#peopleNow().list }
 
-  /** The member of this peer; one that is not followed is asked for, and comes later. */
+  /** The member of this peer, where it is followed or was asked for. */
+  known(peer) { return this.#peopleNow().byPeer.get(peer) ?? (this.isPartial ? this.#others.get(peer) : undefined) }
+
+  /** The same; one that is not followed is asked for, and comes later. */
   standing(peer) {
-    const known = this.#peopleNow().byPeer.get(peer)
-    if (known || !this.isPartial) return known
-    this.#lookUp(peer)
-    return this.#others.get(peer)
+    if (this.isPartial && !this.#peopleNow().byPeer.has(peer)) this.#lookUp(peer)
+    return this.known(peer)
   }
 
+  #followConnected() {
+    const isHidden = this.isPartial && this.members.items.some(({ state }) => state === 'notConnected')
+    if (isHidden === (this.#connectedPage !== null)) return
+    this.#connectedPage?.close()
+    this.#connectedPage = isHidden ? this.#follow(`members?limit=${membersMax}&state=connected`) : null
+  }
+
+  /** A page that the gateway refuses shows nobody. */
+  get #followed() { return [this.members, ...[this.#connectedPage, ...this.#pages].filter((page) => page && page.state !== 'ended')] }
+
   #peopleNow() {
-    const of = [this.members, ...this.#pages].map(({ items }) => items)
+    const of = this.#followed.map(({ items }) => items)
     const before = this.#people
     if (before.others === this.#others && before.of.length === of.length && of.every((items, place) => items === before.of[place])) return before
     const list = onePerPeer(of.flat())
@@ -120,7 +137,8 @@ export class Room {
     const { items } = await this.home.gateway.get(`${this.path}/members?peer=${peer}`).catch(() => ({ items: [] }))
     const [member] = onePerPeer(items)
     if (!member) return
-    this.#others = new Map([...this.#others, [peer, member]])
+    this.#others.delete(peer)
+    this.#others = new Map([...[...this.#others].slice(1 - othersMax), [peer, member]])
     this.home.changed()
   }
 
@@ -128,14 +146,19 @@ export class Room {
   get connectedCount() { return this.isPartial ? this.members.counts.connected : this.connected.length }
 
   /** Whether there are more members than are followed. */
-  get isPartial() { return this.#lastPage.next !== undefined || (this.#pages.length > 0 && this.#lastPage.state === 'waiting') }
+  get isPartial() {
+    return this.#lastPage.next !== undefined || (this.#pages.length > 0 && ['waiting', 'ended'].includes(this.#lastPage.state))
+  }
+
   get #lastPage() { return this.#pages.at(-1) ?? this.members }
 
   /** Follows the next members, too. */
   showMore() {
     const { next, state } = this.#lastPage
     if (this.#matches || next === undefined || state !== 'live') return
-    this.#pages.push(this.#follow(`members?limit=${membersMax}&after=${next}`))
+    const page = this.#follow(`members?limit=${membersMax}&after=${next}`)
+    page.on('change', () => this.#followConnected())
+    this.#pages.push(page)
   }
 
   /** Follows the members whose names have this text; all again, if it is empty. */
@@ -157,6 +180,11 @@ export class Room {
 
   /** Follows the first members alone. */
   closePages() {
+    this.#endPages()
+    this.#followConnected()
+  }
+
+  #endPages() {
     for (const page of this.#pages) page.close()
     this.#pages = []
     this.#matches?.close()
@@ -164,7 +192,7 @@ export class Room {
   }
 
   /** A member that is followed. */
-  member(id) { return [this.members, ...this.#pages, this.#matches].map((page) => page?.get(id)).find(Boolean) }
+  member(id) { return [...this.#followed, this.#matches].map((page) => page?.get(id)).find(Boolean) }
 
   /** All who are connected, of whom most may not be followed. */
   async everyone() {

@@ -15,6 +15,8 @@ import { away, memberState, names, reached } from './words.js'
 export function title(room) {
   const { present } = room
   if (present.length > 0) return names(present, 3, room.isPartial ? room.connectedCount : present.length)
+  // They are on their way.
+  if (room.isPartial && room.connectedCount > 0) return t('session.connected', { count: room.connectedCount })
   const { absent } = room
   if (absent.length === 0) return t('session.new')
   const isLeft = absent.every(({ reason }) => reason === undefined || reason === 'left')

@@ -344,7 +344,7 @@ export default {
   'problem.offline': 'Das Gateway antwortet nicht. Vielleicht ist es ausgeschaltet oder das Netz gestört.',
   'problem.timedOut': 'Es kam keine Antwort.',
   'problem.tooLarge': 'Das ist größer, als dieses Gateway erlaubt.',
-  'problem.tooMany': 'Eine Grenze dieses Gateways ist erreicht. Versuche es gleich noch einmal.',
+  'problem.tooMany': 'Eine Grenze dieses Gateways ist erreicht. Entferne zuerst etwas oder versuche es gleich noch einmal.',
   'problem.tooMany.clients': 'Zu viele Geräte sind verbunden. Entziehe zuerst einem den Zugang.',
   'problem.tooMany.codes': 'Es gibt zu viele unbenutzte Codes. Entziehe zuerst einen.',
   'problem.tooMany.guesses': 'Es gab zu viele falsche Codes. Warte etwas und versuche es dann erneut.',

@@ -344,7 +344,7 @@ export default {
   'problem.offline': 'The gateway does not respond. It may be switched off, or the network may be down.',
   'problem.timedOut': 'There was no answer in time.',
   'problem.tooLarge': 'It is larger than this gateway allows.',
-  'problem.tooMany': 'A limit of this gateway was reached. Try again in a moment.',
+  'problem.tooMany': 'A limit of this gateway was reached. Remove something first, or try again in a moment.',
   'problem.tooMany.clients': 'Too many devices are connected. Revoke one first.',
   'problem.tooMany.codes': 'There are too many unused codes. Revoke one first.',
   'problem.tooMany.guesses': 'There were too many wrong codes. Wait a moment, then try again.',
