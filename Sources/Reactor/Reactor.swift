@@ -22,7 +22,8 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Many enough to spare system calls when busy, few enough that timers and jobs are not kept waiting.
   private static let eventsPerTurnMax = 256
   private static let jobsPerTurnMax = 1024
-  /// Limit for the time that timers take in one turn, in nanoseconds, but for the last one: thousands may be due together.
+  /// The time that timers have in one turn, in nanoseconds, or as long as what came before them: thousands may be due
+  /// together.
   private static let timersTime: UInt64 = 2_000_000
   /// How much sooner a coalesced timer may fire. A loop with links to some others is awake more often.
   private static let companyTime: UInt64 = 250_000_000
@@ -115,9 +116,10 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private func turn(_ events: inout [epoll_event]) {
     let count = mustNotWait() ? look(&events) : wait(&events)
     turnCount += 1
+    let start = Self.now
     for event in events.prefix(count) { dispatch(event) }
     runReady()
-    fireTimers()
+    fireTimers(since: start)
   }
 
   /// Polls or waits for events, up to so many.
@@ -184,20 +186,21 @@ public final class Reactor: SerialExecutor, TaskExecutor, @unchecked Sendable {
     return !arrivals.isEmpty
   }
 
-  private func fireTimers() {
+  private func fireTimers(since start: UInt64) {
     // The present ones: a timer that sets another one, already due, does not delay the turn.
     if timers.count + patientTimers.count == 0 { return }
     let now = Self.now
+    let end = now + max(Self.timersTime, now - start)
     for _ in 0..<timers.count {
       guard let action = timers.removeDue(at: now) else { break }
       action()
-      if Self.now - now > Self.timersTime { break }
+      if Self.now > end { break }
     }
     // One fires in any case.
     for _ in 0..<patientTimers.count {
       guard let action = patientTimers.removeDue(at: now + Self.companyTime) else { break }
       action()
-      if Self.now - now > Self.timersTime { break }
+      if Self.now > end { break }
     }
   }
 
