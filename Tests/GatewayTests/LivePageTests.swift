@@ -145,7 +145,7 @@ struct LivePageTests {
   @Test func `a client follows so many pages at most, by all its WebSockets together`() async throws {
     try await withGateway { gateway in
       let (client, path) = try await CrowdTests.crowd(at: gateway, of: 2)[0]
-      let talks = [try await Talk.connected(client), try await Talk.connected(client)]
+      var talks = [try await Talk.connected(client), try await Talk.connected(client)]
       func follow(_ number: Int) async throws -> JSON {
         let channel: JSON = .text("\(path)/members?limit=\(number)")
         return try await talks[number % 2].ask(["id": 1, "subscribe": ["channel": channel]])
@@ -156,6 +156,12 @@ struct LivePageTests {
       _ = try await talks[0].ask(["id": 2, "unsubscribe": ["channel": .text("\(path)/members?limit=2")]])
       #expect(try await follow(257)["ok"] != nil)
       #expect(try await follow(258)["problem"]?["status"] == 429)
+      // What a WebSocket followed is free again once it has gone.
+      talks[1].hangUp()
+      talks[1] = try await Talk.connected(client)
+      while try await follow(259)["problem"]?["status"] == 429 {}
+      for number in 130..<258 { #expect(try await follow(2 * number + 1)["ok"] != nil, "\(number)") }
+      #expect(try await follow(999)["problem"]?["status"] == 429)
     }
   }
 

@@ -51,7 +51,7 @@ extension Core {
       ("idempotencySeconds", Idempotency.keptFor.wholeSeconds), ("storeQueue", Writer.queueMax),
       // WebSockets.
       ("socketMessageBytes", Sockets.messageBytesMax), ("socketQueueBytes", SocketClient.queuedBytesMax),
-      ("socketUnreadBytes", SocketClient.unreadBytesMax),
+      ("socketUnreadBytes", SocketClient.unreadBytesMax), ("pagesPerClient", SocketClient.clientPagesMax),
       ("socketLagBytes", channel.ringBytesMax), ("socketMessagesLagBytes", Self.messagesRingBytesMax),
       ("streamSocketQueueBytes", StreamSocket.queuedBytesMax),
       ("streamSocketWaitingBytes", StreamSocket.waitingBytesMax),

@@ -10,10 +10,12 @@ extension Core {
 
   /// Ends a session's ad hoc mode when its time is over. It checks repeatedly, since the machine's clock may be set.
   func watchAdhoc(of model: SessionModel) {
+    if let watch = model.adhocWatch { reactor.cancel(watch) }
+    model.adhocWatch = nil
     guard let end = model.adhocUntil else { return }
     let left = Duration.milliseconds(max(0, end.milliseconds - Timestamp.now.milliseconds))
-    reactor.schedule(after: min(left, Self.watchInterval)) { [weak self] in
-      guard let self, exists(model), model.adhocUntil == end else { return }
+    model.adhocWatch = reactor.schedule(after: min(left, Self.watchInterval)) { [weak self, weak model] in
+      guard let self, let model, exists(model), model.adhocUntil == end else { return }
       if Timestamp.now < end { return watchAdhoc(of: model) }
       let id = model.id
       start { core in await core.endAdhoc(in: id, at: end) }

@@ -167,6 +167,7 @@ extension Routes {
       } catch {
         model.adhocUntil = end
         core.watchAdhoc(of: model)
+        await core.keep(model)
         throw error
       }
     }

@@ -90,6 +90,8 @@ final class SessionModel {
   var adhoc: String?
   /// The end of ad hoc mode; nil for none.
   var adhocUntil: Timestamp?
+  /// The next check whether that time is over.
+  var adhocWatch: Timer?
   var blocked: Set<String> = []
   var counts = MemberCounts()
   /// Whether its count is to be published.

@@ -4,7 +4,7 @@ internal import Web
 /// Pages of lists that a client follows: the page as it is, and then how it differs from what the client has.
 extension SocketClient {
   /// The pages that all WebSockets of one client follow at most, since each is read anew in each round.
-  private static let clientPagesMax = 256
+  static let clientPagesMax = 256
 
   func follow(
     _ collection: Collection, page listing: Listing, as channel: String, _ since: Position?, _ id: JSON,

@@ -87,6 +87,7 @@ final class SocketClient: SocketOwner {
 
   func close(_ code: CloseCode, _ reason: String) {
     isClosing = true
+    for channel in pages.keys { unfollow(page: channel) }
     socket?.close(code.rawValue, reason)
   }
 
