@@ -17,13 +17,17 @@ extension Engine {
     beginMutation(now)
     defer { finishMutation() }
     let local = try local(endpoint)
-    if local.adhoc?.type == type { return advertise(local.peer, type, info) }
+    if local.adhoc?.type == type {
+      guard let place = local.peer.adhocModes.firstIndex(where: { $0.endpoint == local.id }) else { return }
+      local.peer.adhocModes[place].info = info
+      return reviewAdvertising(local.peer, type)
+    }
     stopAdhoc(local)
     local.adhoc = Adhoc(type: type)
-    local.peer.adhocTypes.append(type)
+    local.peer.adhocModes.append(AdhocMode(endpoint: local.id, type: type, info: info))
     reviewInvitable(.init(type: type, peer: local.peer.id))
     adhocLocals[type, default: OrderedDictionary()][local.id] = local
-    advertise(local.peer, type, info)
+    reviewAdvertising(local.peer, type)
     browse(for: type)
     answerWaiting(for: local)
     discovery.invitable[type]?.forEach { host, found in
@@ -41,10 +45,11 @@ extension Engine {
   func stopAdhoc(_ local: LocalEndpoint) {
     guard let adhoc = local.adhoc else { return }
     local.adhoc = nil
-    if let place = local.peer.adhocTypes.firstIndex(of: adhoc.type) { local.peer.adhocTypes.remove(at: place) }
+    local.peer.adhocModes.removeAll { $0.endpoint == local.id }
     reviewInvitable(.init(type: adhoc.type, peer: local.peer.id))
     adhocLocals[adhoc.type]?[local.id] = nil
     if adhocLocals[adhoc.type]?.isEmpty ?? false { adhocLocals[adhoc.type] = nil }
+    if sabotage.contains(.withdrawsAll) { local.peer.advertisedByHand[adhoc.type] = nil }
     reviewAdvertising(local.peer, adhoc.type)
     stopBrowsing(for: adhoc.type)
   }
@@ -128,7 +133,7 @@ extension Engine {
 
   /// Whether it is a peer of this host that is in ad hoc mode itself.
   private func isGathered(_ instance: Discovery.ServiceInstance) -> Bool {
-    peers[instance.peer]?.adhocTypes.contains(instance.type) ?? false
+    peers[instance.peer]?.adhocModes.contains { $0.type == instance.type } ?? false
   }
 
   func reviewInvitable(_ instance: Discovery.ServiceInstance) {

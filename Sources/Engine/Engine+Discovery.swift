@@ -52,7 +52,7 @@ extension Engine {
     defer { finishMutation() }
     let peer = try local(peer: id)
     peer.advertisedByHand[type] = info
-    advertise(peer, type, info)
+    reviewAdvertising(peer, type)
   }
 
   public func stopAdvertising(_ id: PeerID, _ type: ServiceType, at now: Instant) {
@@ -64,13 +64,11 @@ extension Engine {
     finishMutation()
   }
 
-  /// A program that advertises, and sessions in ad hoc mode, do not end each other's advertising.
+  /// A program that advertises, and sessions in ad hoc mode, do not end each other's advertising. The program's discovery
+  /// info goes first, and then that of the latest session.
   func reviewAdvertising(_ peer: LocalPeer, _ type: ServiceType) {
-    if let info = peer.advertisedByHand[type], !sabotage.contains(.withdrawsAll) {
-      advertise(peer, type, info)
-    } else if !peer.adhocTypes.contains(type) {
-      withdraw(peer, type)
-    }
+    let info = peer.advertisedByHand[type] ?? peer.adhocModes.last { $0.type == type }?.info
+    if let info { advertise(peer, type, info) } else { withdraw(peer, type) }
   }
 
   func advertise(_ peer: LocalPeer, _ type: ServiceType, _ info: DiscoveryInfo) {

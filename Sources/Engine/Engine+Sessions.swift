@@ -107,15 +107,27 @@ extension Engine {
     }
     local.removed.insert(member.id)
     if ban { local.banned.insert(member.peer) }
+    if !sabotage.contains(.keepsInvitations) { endInvitations(of: member, by: local) }
     let slot = SlotSet(local.slot)
     refuse(member, slot, .removed)
-    // An invitation from before does not bring it back.
-    for invitation in member.host.asked.values where invitation.local === local && invitation.to == member.peer {
-      if !sabotage.contains(.keepsInvitations) { takeBack(invitation, .removed) }
-    }
     guard ban else { return }
     for other in local.group.members(of: member.peer) where other !== member {
       refuse(other, slot, .removed)
+    }
+  }
+
+  /// An invitation from before its removal does not bring a member back, whoever invited whom. The session sees it as a
+  /// member still, and no failure beside that.
+  private func endInvitations(of member: RemoteMember, by local: LocalEndpoint) {
+    for invitation in hosts.values.flatMap(\.asked.values)
+    where invitation.local === local && invitation.to == member.peer {
+      takeBack(invitation, .removed)
+    }
+    for invitation in Array(promised.values) {
+      guard case .accepted(let answering, _) = invitation.state, answering === local,
+        invitation.request.entry.endpoint == member.id
+      else { continue }
+      decline(invitation, .removed)
     }
   }
 

@@ -78,12 +78,12 @@ import Wire
     try a.advertise(["by": "hand"])
     network.run()
     #expect(b.take() == ["b found a as chat by=hand"])
+    // Its discovery info goes before that of a session, which has none.
     try a.startAdhoc()
     network.run()
-    #expect(b.take() == ["b sees a changed"])
     a.engine.closeSession(a.endpoint, at: network.now)
     network.run()
-    #expect(b.take() == ["b sees a changed by=hand"])
+    #expect(b.take().isEmpty)
     // Nor do two sessions of one peer.
     let last = try network.testPeer("A3", of: a.peer, on: a.host)
     try other.startAdhoc()

@@ -14,8 +14,8 @@ final class LocalPeer {
   var browsed = OrderedDictionary<ServiceType, Bool>()
   /// Its own ends of sessions, in the order in which they were opened.
   var endpoints: [EndpointID] = []
-  /// The type of each of them that is in ad hoc mode.
-  var adhocTypes: [ServiceType] = []
+  /// The advertising of each of them that is in ad hoc mode.
+  var adhocModes: [AdhocMode] = []
   /// Since when its program is away; nil while it is present.
   var awaySince: Instant?
   /// Sessions of others whose invitations its person declined or let run out.
@@ -29,4 +29,11 @@ final class LocalPeer {
     self.name = name
     self.signCarrier = signCarrier
   }
+}
+
+/// The advertising of an end of a session that is in ad hoc mode.
+struct AdhocMode {
+  let endpoint: EndpointID
+  let type: ServiceType
+  var info: DiscoveryInfo
 }
