@@ -280,7 +280,8 @@ extension Model {
   }
 
   func refuses(_ here: EndpointRecord, _ there: EndpointRecord, sinceAtLeast: Int64) {
-    let pairing = "\(here.label) and \(there.label) are connected after \(here.label)"
+    // Made for a violation alone: it is asked for each pair.
+    var pairing: String { "\(here.label) and \(there.label) are connected after \(here.label)" }
     if let bannedAt = here.choices.banned[there.peer], now - bannedAt >= sinceAtLeast {
       violate(.refusedStaysRefused, "\(pairing) banned the other")
     }
