@@ -12,4 +12,14 @@ public struct ClockReading: Hashable, Sendable {
   public var isSynchronized: Bool
   /// How often it was stepped: set by more than its error bounds explain.
   public var steps: UInt64
+  /// The latest comparison with another host's clock.
+  public var comparison: ClockComparison?
+}
+
+/// How far another host's clock was ahead of this one's when they were compared last, within `error`.
+public struct ClockComparison: Hashable, Sendable {
+  public var host: HostID
+  public var lead: Duration
+  /// Half of the round trip.
+  public var error: Duration
 }

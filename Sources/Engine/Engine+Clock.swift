@@ -132,6 +132,7 @@ extension Engine {
     if clock.partner == host { clock.hasReply = true }
     guard !sabotage.contains(.keepsOwnClock) || clock.isFollowing else { return }
     let step = clock.take(.init(origin: origin, error: error, taken: now), of: host, at: now)
+    clock.compare(with: host, at: origin, within: half)
     group.clock = clock
     if step != .zero { emitStep(step, of: group, clock.readers) }
   }

@@ -212,6 +212,8 @@ class ThreeHosts(LabStage):
         # A clock that is behind follows within some seconds; then all agree, as well as they say.
         until(lambda: all(bound <= 5 for _, bound in self.clocks(cleo, ada, ben)) and self.agree(cleo, ada, ben), "the clocks differ")
         self.assertTrue(self.agree(cleo, ada, ben))
+        # The pages are of two gateways.
+        until(lambda: abs(self.clocks(cleo, ada, ben)[1][0] - self.clocks(cleo, ada, ben)[2][0]) <= 5, "two pages differ by over 5 ms")
         self.picture(ada, "three-hosts-metronome")
 
     @staticmethod

@@ -34,6 +34,25 @@ import Wire
     }
   }
 
+  @Test("P-APP-3 Two hosts measure how far their clocks are apart, and the true difference is within the error")
+  func comparison() throws {
+    network.latency = .milliseconds(3)
+    network.datagramBytesMax = 0
+    let testPeers = try network.gather("a", "b")
+    for testPeer in testPeers {
+      #expect(try read(testPeer).comparison == nil)
+    }
+    network.run(.seconds(5))
+    let (one, other) = (try read(testPeers[0]), try read(testPeers[1]))
+    let apart = other.time - one.time
+    for (reading, host, lead) in [(one, testPeers[1], apart), (other, testPeers[0], .zero - apart)] {
+      let comparison = try #require(reading.comparison)
+      #expect(comparison.host == host.engine.hostID)
+      #expect(comparison.error == .milliseconds(3))
+      #expect((lead - comparison.error...lead + comparison.error).contains(comparison.lead))
+    }
+  }
+
   @Test("P-APP-3 A later member takes over the group's time, whichever host is lower, and gets a step event")
   func later() throws {
     network.latency = .milliseconds(1)

@@ -21,6 +21,7 @@ struct GroupClock {
   /// The host whose clock is requested, and whether it has replied.
   var partner: HostID?
   var hasReply = false
+  private var comparison: ClockComparison?
   /// How many requests follow each other quickly.
   var quick = Self.quickMax
   /// Requests without a reply yet, the oldest first.
@@ -81,7 +82,8 @@ struct GroupClock {
   mutating func look(at now: Instant) -> ClockReading {
     floor = time(at: now)
     return ClockReading(
-      time: floor, bound: bound(at: now), source: source, isSynchronized: partner == nil || hasReply, steps: steps)
+      time: floor, bound: bound(at: now), source: source, isSynchronized: partner == nil || hasReply, steps: steps,
+      comparison: comparison.flatMap { $0.host == partner ? $0 : nil })
   }
 
   /// Whether nobody here reads it.
@@ -106,6 +108,11 @@ struct GroupClock {
     samples.append(sample)
     guard let best = best(at: now) else { return .zero }
     return set(best.origin, tolerance: max(Self.reportedMin, best.error(at: now) * 2))
+  }
+
+  /// Notes the difference that is left between the partner's clock, whose origin was measured, and this one.
+  mutating func compare(with host: HostID, at origin: Instant, within error: Duration) {
+    if host == partner { comparison = ClockComparison(host: host, lead: self.origin - origin, error: error) }
   }
 
   /// Whether the partner is the host to follow.

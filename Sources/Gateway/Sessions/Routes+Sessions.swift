@@ -29,7 +29,7 @@ extension Routes {
     Route(
       .get, "/v1/sessions/{session}/clock", .role(.viewer),
       .later { core, call in
-        let time = try await core.session(call[0], for: call.need()).session.time()
+        let time = try await core.session(call[0], for: call.need()).session.clock
         return .json([
           "elapsedMilliseconds": .real(time.elapsed / .milliseconds(1)),
           "boundMilliseconds": .real(time.bound / .milliseconds(1)),

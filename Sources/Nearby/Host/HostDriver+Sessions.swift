@@ -51,7 +51,7 @@ extension HostDriver {
         (try engine.readClock(of: id, at: now), now)
       }
       if reading.isSynchronized || moment >= deadline {
-        promise.settle(.success(SessionTime(reading, at: clock(moment))))
+        promise.settle(.success(SessionTime(reading, at: clock(moment), moment)))
       } else {
         reactor.schedule(after: .milliseconds(10)) { [unowned self] in readClock(of: id, until: deadline, promise) }
       }

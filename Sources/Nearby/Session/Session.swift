@@ -206,11 +206,13 @@ public final class Session: Sendable, Identifiable {
 
   // MARK: The shared clock
 
-  /// Reads the clock that all members share. Where it has not been compared with the others' yet, this waits for that,
-  /// up to a second; reading it keeps it synchronized for a minute.
-  public func time() async throws(NearbyError) -> SessionTime {
-    let reading = try await loop.run { [id] in $0.readClock(of: id) }
-    return try await reading.value.get()
+  /// The clock that all members share, as it is now. Where it has not been compared with the others' yet, this waits for
+  /// that, up to a second; reading it keeps it synchronized for a minute.
+  public var clock: SessionTime {
+    get async throws(NearbyError) {
+      let reading = try await loop.run { [id] in $0.readClock(of: id) }
+      return try await reading.value.get()
+    }
   }
 
   // MARK: Leaving

@@ -209,14 +209,16 @@ extension Event {
 
   // MARK: The shared clock
 
-  static func clock(_ time: SessionTime) -> Event {
+  /// With the name of a member on the host with whose clock it was compared.
+  static func clock(_ time: SessionTime, _ other: String?) -> Event {
     Event(
       "clock", .result,
       [
         .init("seconds", .real(time.elapsed / .seconds(1))),
         .init("boundMilliseconds", .real(time.bound / .milliseconds(1))),
         time.source.map { .text("source", $0) }, .init("synchronized", .bool(time.isSynchronized)),
-      ]
+        .init("uptimeSeconds", .real(time.uptime / .seconds(1))),
+      ] + (time.measurement?.fields ?? [])
     ) { paint in
       let (seconds, attoseconds) = time.elapsed.components
       let tenths = (time.bound / .milliseconds(0.1)).rounded(.up)
@@ -225,7 +227,7 @@ extension Event {
       let whose = time.source == nil ? "the others follow this clock" : "within \(bound) of the host that is followed"
       return [
         "shared clock: \(paint(.strong, shown)), " + (time.isSynchronized ? whose : "not compared with others yet")
-      ]
+      ] + (time.measurement.map { [$0.sentence(other)] } ?? [])
     }
   }
 
@@ -235,9 +237,11 @@ extension Event {
     }
   }
 
-  static func beat(_ number: Int64) -> Event {
-    Event("beat", .news, [.init("number", .integer(number))]) { paint in
-      [paint(.strong, number % 4 == 0 ? "♩" : "·") + "\u{7}"]
+  /// The first beat of four says how far the clocks of two were apart.
+  static func beat(_ number: Int64, _ time: SessionTime, _ other: String?) -> Event {
+    Event("beat", .news, [.init("number", .integer(number))] + (time.measurement?.fields ?? [])) { paint in
+      if number % 4 != 0 { return [paint(.strong, "·") + "\u{7}"] }
+      return [paint(.strong, "♩") + (time.measurement.map { " " + paint(.faint, $0.sentence(other)) } ?? "") + "\u{7}"]
     }
   }
 

@@ -29,7 +29,7 @@ final class Metronome: Sendable {
     var last: (beat: Int64, steps: UInt64)?
     while run.withLock({ $0 == number }) {
       do {
-        let time = try await command.session.time()
+        let time = try await command.session.clock
         var beat = Int64(time.elapsed / interval) + 1
         // The wait may end a little early by a clock that was corrected meanwhile.
         if let last, last.steps == time.steps { beat = max(beat, last.beat + 1) }
@@ -38,7 +38,7 @@ final class Metronome: Sendable {
         if Task.isCancelled { return }
         guard run.withLock({ $0 == number }) else { return }
         last = (beat, time.steps)
-        await command.report(.beat(beat))
+        await command.report(.beat(beat, time, command.name(at: time.measurement?.host)))
       } catch {
         return
       }

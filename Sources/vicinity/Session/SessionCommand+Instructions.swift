@@ -64,7 +64,9 @@ extension SessionCommand {
       if number == nil, gathering != nil { return await cancelGathering() }
       try await cancel(number)
     case .compare(let word): try await session.compare(with: try member(word).peer)
-    case .clock: await report(.clock(try await session.time()))
+    case .clock:
+      let time = try await session.clock
+      await report(.clock(time, name(at: time.measurement?.host)))
     case .metronome(let beats): await metronome.beat(beats ?? (metronome.isBeating ? 0 : Metronome.usual), self)
     case .peers:
       let links = await commandHost.host.links.filter { !$0.isStandby }

@@ -201,6 +201,9 @@ actor SessionCommand {
 
   func label(_ member: Member) -> String { labels.label(member.peer) }
 
+  /// The name of a member that the host carries.
+  func name(at host: HostID?) -> String? { session.members.first { $0.host == host }?.name }
+
   func member(_ word: String) throws -> Member {
     let members = session.members
     let names = Dictionary(members.map { ($0.peer, $0.name) }, uniquingKeysWith: { first, _ in first })
