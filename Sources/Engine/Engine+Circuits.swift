@@ -271,6 +271,7 @@ extension Engine {
       link.rest.move(link.rest.count, into: &out)
     }
     leg.credit -= count
+    if leg.source != hostID { self.circuits.relayedBytes += UInt64(count) }
     circuits.endTurn()
     sent(count, of: leg)
     return true
@@ -327,6 +328,9 @@ extension Engine {
   }
 
   // MARK: Queries
+
+  /// The circuits between others through this host, and the bytes that have gone over these and former ones.
+  public var relayed: (circuits: Int, bytes: UInt64) { (circuits.relayedCount, circuits.relayedBytes) }
 
   /// Circuits through this host, and the bytes that it holds for circuits.
   package var circuitLoad: (relayed: Int, ofHostMax: Int, bytesMax: Int) {

@@ -138,7 +138,7 @@ extension Engine {
     let others = discovery.browsers[type, default: 0]
     discovery.browsers[type] = others + 1
     guard others == 0 else { return }
-    if type != .hosts || !isRelay { emit(.browse(for: type)) }
+    if type != .hosts || !isOpenRelay { emit(.browse(for: type)) }
     for host in hosts.values {
       scheduleProbe(host)
       askForRosters(of: host)
@@ -149,7 +149,7 @@ extension Engine {
     let others = discovery.browsers[type, default: 1] - 1
     discovery.browsers[type] = others == 0 ? nil : others
     guard others == 0 else { return }
-    if type != .hosts || !isRelay { emit(.stopBrowsing(for: type)) }
+    if type != .hosts || !isOpenRelay { emit(.stopBrowsing(for: type)) }
     endRosters(of: type)
   }
 

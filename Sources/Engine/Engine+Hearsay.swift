@@ -8,7 +8,7 @@ extension Engine {
   /// Looks for relays as long as a peer here browses or has a session.
   func reviewRelaySearch() {
     if !circuits.hasBegun { beginRelaying() }
-    let isWanted = !endpoints.isEmpty || discovery.hasBrowsers
+    let isWanted = isOpenToStrangers && (!endpoints.isEmpty || discovery.hasBrowsers)
     guard isWanted != circuits.isSearching else { return }
     circuits.isSearching = isWanted
     if isWanted { return browse(for: .relays) }

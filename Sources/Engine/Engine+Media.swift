@@ -29,8 +29,11 @@ extension Engine {
     return places.sorted(by: <).map { addresses[$0.3] }
   }
 
-  /// Before any link was open, it is not known which medium brings the next.
-  var longestSuspension: Duration { settings.media.map(\.suspensionMax).max() ?? .zero }
+  /// Before any link was open, it is not known which medium brings the next. A relay does not, where it is a member: it
+  /// leads to members that were connected.
+  var longestSuspension: Duration {
+    settings.media.filter { isOpenToStrangers || !$0.isRelayed }.map(\.suspensionMax).max() ?? .zero
+  }
 
   // MARK: Beside the link in use
 

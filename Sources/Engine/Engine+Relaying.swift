@@ -8,6 +8,12 @@ extension Engine {
   /// Whether this host leads circuits to others: with one medium there is nobody whom it alone reaches.
   var isRelay: Bool { settings.relay != nil && settings.media.count { !$0.isRelayed } > 1 && relayMedium != nil }
 
+  /// Whether it also relays for hosts that it shares no session with, and so tells them which hosts it receives.
+  var isOpenRelay: Bool { isRelay && isOpenToStrangers }
+
+  /// Whether relays are looked for beyond the members of own sessions.
+  var isOpenToStrangers: Bool { relayMedium != nil && settings.relay?.isForMembers != true }
+
   var features: Hello.Features {
     guard relayMedium != nil else { return Self.features }
     return isRelay ? Self.features.union([.circuits, .relay]) : Self.features.union(.circuits)
@@ -18,7 +24,9 @@ extension Engine {
   /// Leads a circuit on to another host, over a link that may have to be dialled first.
   func relay(_ open: CircuitOpen, from link: Link) {
     func refuse(_ reason: Reason) { send(CircuitEnd(circuit: open.circuit, reason: reason), on: link) }
-    guard let rules = settings.relay, isRelay, !rules.isForMembers || link.gate.isOpen else { return refuse(.declined) }
+    guard let rules = settings.relay, isRelay, isOpenToStrangers || areMembers(link, open.to) else {
+      return refuse(.declined)
+    }
     guard circuits.relayedCount < rules.circuitsMax, mayAdd(to: link.host) || sabotage.contains(.relaysForAll)
     else {
       return refuse(.busy)
@@ -33,6 +41,12 @@ extension Engine {
     circuits.relayedCount += 1
     expectAnswer(of: leg)
     if let onward = openLink(to: host) { connect(leg, over: onward) } else { ensureLink(host) }
+  }
+
+  /// Whether both hosts have joined a session of this one, by whatever groups it has in common with them.
+  private func areMembers(_ link: Link, _ far: HostID) -> Bool {
+    guard link.gate.isOpen, let onward = hosts[far].flatMap(openLink), onward.gate.isOpen else { return false }
+    return link.host.presences.keys.contains(where: onward.host.presences.contains)
   }
 
   /// The time for a link to the far end and its answer; the host that asked waits a second longer.
@@ -67,7 +81,7 @@ extension Engine {
   /// Whether a link to the host is wanted for circuits, or for reports to it.
   func hasCircuits(to host: RemoteHost) -> Bool {
     guard relayMedium != nil else { return false }
-    return host.carriesCircuits || isRelay && host.links.contains { $0.browses.contains(.relays) }
+    return host.carriesCircuits || isOpenRelay && host.links.contains { $0.browses.contains(.relays) }
       || !awaited(by: host.id).isEmpty
   }
 
@@ -88,12 +102,12 @@ extension Engine {
   /// Looks for the records that hosts have of themselves, from the first moment on.
   func beginRelaying() {
     circuits.hasBegun = true
-    if isRelay { emit(.browse(for: .hosts)) }
+    if isOpenRelay { emit(.browse(for: .hosts)) }
   }
 
   /// Brings the reports up to date with the records of a host.
   func reviewReception(of host: HostID) {
-    guard isRelay else { return }
+    guard isOpenRelay else { return }
     let before = circuits.receivedBy[host] ?? []
     let after = discovery.mediaOfOwnRecord(of: host)
     guard before != after else { return }
@@ -123,7 +137,7 @@ extension Engine {
 
   /// Answers `browse` for relays.
   func sendReception(over link: Link) {
-    guard isRelay, !link.profile.isRelayed, !sabotage.contains(.hearsNobody) else { return }
+    guard isOpenRelay, !link.profile.isRelayed, !sabotage.contains(.hearsNobody) else { return }
     var hosts: [HostID] = []
     circuits.receivedBy.forEach { host, media in
       if host != link.host.id, isFar(media, link.medium), hosts.count < Self.heardMax { hosts.append(host) }

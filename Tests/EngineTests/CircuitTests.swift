@@ -126,6 +126,31 @@ import Wire
     #expect(refusal(stranger) == .declined)
   }
 
+  @Test("P-SES-8 For members alone a relay leads those of one session to each other, looks for nobody and says nothing")
+  func members() throws {
+    let relay = try relay { $0.isForMembers = true }
+    let sessions = try ["s", "t"].map { try network.testPeer($0, on: relay) }
+    let rogues = ["a", "b", "c"].map { Rogue($0, to: relay, on: network) }
+    let (a, b, c) = (rogues[0], rogues[1], rogues[2])
+    for (rogue, session) in [(a, 0), (b, 0), (c, 1)] { try rogue.enter(with: sessions[session], features: .circuits) }
+    a.say(CircuitOpen(circuit: 1, to: b.host))
+    b.say(CircuitAccept(circuit: 2))
+    #expect(a.last(CircuitAccept.self)?.circuit == 1)
+    a.say(bytes: data(1, [1, 2, 3]))
+    #expect(received(b, 2) == [1, 2, 3])
+    #expect(relay.engine.relayed.circuits == 1 && relay.engine.relayed.bytes == 3)
+    for host in [c.host, HostID(ID128(high: 1, low: 1))] {
+      a.say(CircuitOpen(circuit: 3, to: host))
+      #expect(a.last(CircuitEnd.self) == CircuitEnd(circuit: 3, reason: .declined))
+    }
+    #expect(relay.looks == [network.type])
+    relay.engine.sightedRoster(network.sighting(of: "far"), of: c.host, type: .hosts, addresses: [], at: network.now)
+    a.say(Browse(type: .relays))
+    network.run(.seconds(1))
+    #expect(a.last(Heard.self) == nil)
+    #expect(relay.engine.longestSuspension == MediumProfile.lan.suspensionMax)
+  }
+
   @Test("P-SES-8 A host without the feature is not led to, and one that does not answer is given up in time")
   func unanswered() throws {
     let relay = try relay()

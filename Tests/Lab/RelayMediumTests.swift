@@ -67,10 +67,31 @@ extension LabTests {
       }
     }
 
+    @Test func `P-SES-8 With no option, members are connected through one that has media of both, until it leaves`()
+      async throws
+    {
+      try await Rig.lend(3) { rig in
+        try await rig.makeMeetingFolder()
+        let a = try await rig.hosts[0].visit("adhoc", "lab-members", "--medium", Rig.folderMedium)
+        let b = try await rig.hosts[1].visit("adhoc", "lab-members")
+        let between = try await rig.hosts[2].visit("adhoc", "lab-members", Rig.twoMedia)
+        for (one, other) in [(a, between), (b, between), (a, b), (b, a)] {
+          try await one.meets(other, within: .seconds(20))
+        }
+        #expect(try await Self.medium(of: b, at: a) == "relay")
+        try a.say("through a member")
+        try await b.hears("through a member")
+        try await between.leave()
+        for (one, other) in [(a, b), (b, a)] {
+          try await one.program.event("notConnected", within: .seconds(20)) { $0["peer"] == other.peer }
+        }
+      }
+    }
+
     @Test func `P-SES-8 Both members learn what to do where the only host between them does not relay`() async throws {
       try await Rig.lend(3) { rig in
         try await rig.hosts[0].run("mkdir", "-m", "700", "\(LabHost.shared)/meet")
-        let direct = ["--medium", Self.folder, "--medium", "lan"]
+        let direct = ["--medium", Self.folder, "--medium", "lan", "--relay-for", "nobody"]
         let between = try await rig.hosts[2].visit("adhoc", "lab-between", direct)
         let a = try await rig.hosts[0].visit("adhoc", "lab-between", Self.media(Self.folder))
         let b = try await rig.hosts[1].visit("adhoc", "lab-between", Self.media("lan"))

@@ -6,6 +6,8 @@ final class Circuits {
   var ends = OrderedDictionary<CircuitID, CircuitLeg>()
   /// The count of circuits through this host.
   var relayedCount = 0
+  /// The bytes that have gone through this host over them.
+  var relayedBytes: UInt64 = 0
   /// Legs that are not open yet and have a due time.
   var pending: [CircuitLeg] = []
 

@@ -86,7 +86,7 @@ final class HostDriver: EngineDriver {
     if let time = options.backlogAgeMax { settings.backlogAgeMax = time }
     let network = try options.network
     settings.media = network.media.map(\.profile)
-    settings.relay = options.relay.rules
+    settings.relay = options.relayRules
     settings.isDurable = store != nil
     settings.resourceWindowBytes = Self.resourceWindowBytes
     engine = Engine(
@@ -277,13 +277,4 @@ struct Joining {
 struct Interest: Hashable {
   var peer: PeerID
   var type: ServiceType
-}
-
-extension RelayOptions {
-  fileprivate var rules: RelayRules {
-    var rules = RelayRules()
-    rules.isForMembers = isForMembers
-    rules.bytesPerSecond = max(0, bytesPerSecondMax ?? 0)
-    return rules
-  }
 }

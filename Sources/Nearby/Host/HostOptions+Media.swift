@@ -1,3 +1,4 @@
+internal import Engine
 internal import Media
 internal import Reactor
 
@@ -35,9 +36,22 @@ extension HostOptions {
         case .relay: break
         }
       }
-      if media.contains(.relay) { options.append(.relay) }
+      if media.contains(.relay) || relayAudience != .nobody { options.append(.relay) }
       return options
     }
+  }
+
+  private var relayAudience: RelayAudience { relay.audience ?? (media.contains(.relay) ? .all : .members) }
+
+  /// Nil where it relays for nobody.
+  var relayRules: RelayRules? {
+    if relayAudience == .nobody { return nil }
+    var rules = RelayRules()
+    rules.isForMembers = relayAudience == .members
+    rules.circuitsMax = max(1, relay.circuitsMax)
+    rules.circuitsPerHostMax = max(1, relay.circuitsMax / 4)
+    rules.bytesPerSecond = max(0, relay.bytesPerSecondMax ?? 0)
+    return rules
   }
 
   private var lan: LAN.Options {

@@ -35,14 +35,25 @@ public struct HostOptions: Sendable {
   public init() {}
 }
 
-/// Limits on what a host passes on for others. It relays where it has `HostMedium.relay` and several other media.
+/// Whose links a host passes on, where it has several media, and the limits of that.
 public struct RelayOptions: Hashable, Sendable {
-  /// Whether only hosts of members of its own sessions may ask; everybody else is declined.
-  public var isForMembers = false
+  /// Nil: all, where `HostMedium.relay` is among its media; else members.
+  public var audience: RelayAudience?
+  /// The links of others at a time, of which a quarter may be of one host. Each takes less than 64 KiB.
+  public var circuitsMax = 128
   /// The bytes a second that it passes on in all, shared by the hosts that send; nil for no limit, since its own traffic goes
   /// first in any case.
   public var bytesPerSecondMax: Int?
   public init() {}
+}
+
+/// The hosts whose links a host passes on.
+public enum RelayAudience: String, Sendable {
+  case nobody
+  /// Hosts that both have members in one session with this one.
+  case members
+  /// All hosts, which are told that it relays, and whom it receives.
+  case all
 }
 
 /// Limits on what a host fetches from the web to send it on. Its users can have any allowed address fetched from where
@@ -79,8 +90,8 @@ public enum HostMedium: Hashable, Sendable {
   /// Bluetooth (RFCOMM), by one adapter with its name in the kernel, such as `hci0`, or by all. The program
   /// `vicinity-bluetooth` does it.
   case bluetooth(adapter: String? = nil)
-  /// Relays: hosts that pass on links to others which no other medium of this host leads to, and that read nothing of them.
-  /// With several other media this host relays, too.
+  /// Relays beyond the members of own sessions: hosts that pass on links to others which no other medium of this host leads
+  /// to, and that read nothing of them. With several other media this host relays for all, too.
   case relay
 
   /// Reads `lan`, `folder:PATH`, `bluetooth`, `bluetooth:ADAPTER` or `relay`.

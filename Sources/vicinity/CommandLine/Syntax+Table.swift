@@ -333,15 +333,19 @@ extension Syntax {
       .init(
         name: "medium", value: .medium,
         summary:
-          "how hosts meet: lan (the default), folder:PATH (of this machine), bluetooth, relay (through others)",
+          "how hosts meet: lan (the default), folder:PATH (of this machine), bluetooth, relay (through any others)",
         group: .host, isRepeatable: true, isInEnvironment: true),
       .init(
-        name: "relay-for", value: .choice(["all", "members"]),
-        summary: "with --medium relay: whose links this host passes on, everybody's or those of members (all)",
+        name: "relay-for", value: .choice(["all", "members", "nobody"]),
+        summary: "whose links this host passes on, with several media (members; with --medium relay: all)",
         group: .host, isInEnvironment: true),
       .init(
+        name: "relay-links", value: .number("N", 1...10_000),
+        summary: "how many links of others it passes on at a time, of which a quarter of one host (128)", group: .host,
+        isInEnvironment: true),
+      .init(
         name: "relay-rate", value: .number("KB", 1...100_000_000),
-        summary: "with --medium relay: the kilobytes a second that it passes on for others (no limit)", group: .host,
+        summary: "the kilobytes a second that it passes on for others (no limit)", group: .host,
         isInEnvironment: true),
       .init(
         name: "discovery", value: .choice(["avahi", "static", "none"]),

@@ -57,7 +57,7 @@ extension Event {
   static func unreached(_ member: Member, _ label: String) -> Event {
     about(member, "unreached", .news) { paint in
       [
-        "no network leads to \(paint.named(member, label)) yet: a computer that is connected with both of you leads there, if you all run with \(paint(.strong, "--medium relay")) beside your other media"
+        "no network leads to \(paint.named(member, label)) yet: a computer that is connected with both of you leads there, unless it runs with \(paint(.strong, "--relay-for nobody"))"
       ]
     }
   }

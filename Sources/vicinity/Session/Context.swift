@@ -27,7 +27,8 @@ struct Context: Sendable {
     {
       throw UsageError("--\(other) is of the local network: add --medium lan, or leave it out.")
     }
-    options.relay.isForMembers = invocation.text("relay-for") == "members"
+    options.relay.audience = invocation.text("relay-for").flatMap(RelayAudience.init)
+    if let count = invocation.number("relay-links") { options.relay.circuitsMax = count }
     options.relay.bytesPerSecondMax = invocation.number("relay-rate").map { $0 * 1_000 }
     let addresses = invocation.texts("at")
     let discovery = invocation.text("discovery") ?? (addresses.isEmpty ? "avahi" : "static")
