@@ -5,6 +5,11 @@ extension Engine {
   /// The medium of the link to a host that is in use, or was before it went.
   public func medium(of host: HostID) -> MediumID? { hosts[host]?.bond?.medium }
 
+  /// The name of that medium; nil for this host itself.
+  public func mediumName(of host: HostID) -> String? {
+    host == hostID ? nil : medium(of: host).map { profile(of: $0).name }
+  }
+
   func profile(of medium: MediumID) -> MediumProfile { settings.media[medium.rawValue] }
 
   /// The medium whose prefix the address has; of several, the one with the longest. Nil where none has it.

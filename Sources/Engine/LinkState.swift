@@ -6,6 +6,8 @@ public struct LinkState: Hashable, Sendable {
   public let host: HostID
   /// The name of its medium.
   public let medium: String
+  /// Whether the system loses nothing on it.
+  public let isLossless: Bool
   /// The relay of the circuit that it goes over; nil for a direct one.
   public let relay: HostID?
   /// Whether it is kept beside the link in use.
@@ -19,10 +21,23 @@ extension Engine {
   public var openLinks: [LinkState] {
     links.values.compactMap { link in
       guard !link.isLoopback, !link.isClosing, link.isStandby || link.host.bond?.link === link else { return nil }
-      return LinkState(
-        id: link.id, host: link.host.id, medium: link.profile.name, relay: link.relay, isStandby: link.isStandby,
-        roundTrip: link.roundTrips.shortest)
+      return LinkState(link)
     }
+  }
+
+  /// The link in use to a host.
+  public func usedLink(to host: HostID) -> LinkState? { hosts[host].flatMap(openLink).map(LinkState.init) }
+}
+
+extension LinkState {
+  fileprivate init(_ link: Link) {
+    id = link.id
+    host = link.host.id
+    medium = link.profile.name
+    isLossless = link.profile.isLossless
+    relay = link.relay
+    isStandby = link.isStandby
+    roundTrip = link.roundTrips.shortest
   }
 }
 
@@ -32,7 +47,7 @@ public struct ReachState: Hashable, Sendable {
   /// The name of the medium: of the link in use, or else the best one that shows the peer.
   public let medium: String
   /// The link in use.
-  public let link: LinkID?
+  public let link: LinkState?
   /// The shortest round trip of the link's last minute, or the time of the host's latest answer to a probe by the medium.
   public let roundTrip: Duration?
 }
@@ -47,7 +62,7 @@ extension Engine {
     let shown = discovery.media(of: id).min { profile(of: $0).rank < profile(of: $1).rank }
     guard let medium = link?.medium ?? shown else { return nil }
     return ReachState(
-      host: id, medium: profile(of: medium).name, link: link?.id,
+      host: id, medium: profile(of: medium).name, link: link.map(LinkState.init),
       roundTrip: link?.roundTrips.shortest ?? host.roundTrips[medium])
   }
 }

@@ -33,6 +33,8 @@ public struct MediumProfile: Hashable, Sendable {
   public var redialPause: Duration = .zero
   /// Whether links measure their round trip themselves, since the system measures none.
   public var isMeasured = false
+  /// Whether the system loses nothing on it, as between processes of one machine.
+  public var isLossless = false
   /// Whether its links go over circuits through relays, and not to the host itself.
   public var isRelayed = false
 
@@ -62,6 +64,7 @@ public struct MediumProfile: Hashable, Sendable {
       name: "folder", addressPrefix: Array("folder:".utf8), rank: 10, heartbeatInterval: .seconds(1),
       silenceMax: .seconds(3), suspensionMax: .milliseconds(4_900), isProbed: true, chunkBytesMax: 16 << 10)
     profile.isMeasured = true
+    profile.isLossless = true
     return profile
   }()
 

@@ -40,6 +40,8 @@ struct LinkTests {
       #expect(
         reach.json["host"] == host && reach.json["medium"] == "lan" && reach.json["linked"] == true, "\(reach.text)")
       #expect(try #require(number(reach.json["roundTripMilliseconds"])) > 0)
+      #expect(number(reach.json["loss"]).map { (0...1).contains($0) } == true)
+      #expect(reach.json["bytesPerSecond"]?.integer != nil && reach.json["via"] == nil)
       // One that is not found, one of the same gateway, and none at all.
       for peer in [String(repeating: "a", count: 26), bert.peer, "nobody"] {
         #expect(try await bert.client.get("\(found)/\(peer)/reach").status == 404)
@@ -52,6 +54,9 @@ struct LinkTests {
   func metrics() async throws {
     try await TwoClients.hold { meeting in
       let text = try await meeting.anna.gateway.stranger.get("/metrics").text
+      for line in ["vicinity_relayed_links 0", "vicinity_relayed_bytes_total 0"] {
+        #expect(text.split(separator: "\n").contains { $0 == line })
+      }
       let values = text.split(separator: "\n").filter { $0.hasPrefix("vicinity_medium_") }.map { line in
         let words = line.split(separator: " ")
         return (String(words[0]), Double(words[1]) ?? -1)

@@ -5,7 +5,7 @@ import Wire
 
 @Suite struct LinkCheckTests {
   private func link(
-    _ roundTrip: Duration?, loss: Double? = 0, bytesSent: UInt64? = 1 << 20, medium: String = "lan"
+    _ roundTrip: Duration?, loss: Double? = 0, bytesSent: UInt64 = 1 << 20, medium: String = "lan"
   ) -> HostLink {
     HostLink(
       host: HostID(ID128(high: 1, low: 2)), medium: medium, relay: nil, address: roundTrip.map { _ in "10.0.0.5:7777" },
@@ -16,7 +16,7 @@ import Wire
   @Test("Without links whose quality is measured the doctor says nothing of them")
   func none() {
     #expect(LinkCheck.findings([]).isEmpty)
-    #expect(LinkCheck.findings([link(nil, loss: nil, bytesSent: nil, medium: "folder")]).isEmpty)
+    #expect(LinkCheck.findings([link(.milliseconds(300), medium: "bluetooth"), link(nil)]).isEmpty)
   }
 
   @Test("Links that are quick and whole are good, with their longest round trip")

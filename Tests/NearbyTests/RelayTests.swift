@@ -108,6 +108,9 @@ struct RelayTests {
     try await Self.expect(text, from: hers, to: his)
     // A second's worth may go at once.
     #expect(ContinuousClock.now - begun > .seconds(2))
+    let link = try #require(await adas.links.first { $0.host == bobs.id && $0.relay == relay.id })
+    #expect(link.bytesPerSecond.map { (20_000...200_000).contains($0) } == true, "\(link)")
+    #expect(link.bytesSent > 200_000 && link.loss == 0)
     for host in [adas, bobs, relay] { await host.stop() }
   }
 

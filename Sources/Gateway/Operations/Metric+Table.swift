@@ -142,10 +142,16 @@ extension Metric {
     },
     Metric(.gauge, "vicinity_medium_loss_ratio", "Part of the bytes on open links that was lost, by medium.") { core in
       core.byMedium { medium, links in
-        let sent = links.reduce(0) { $0 + Double($1.bytesSent ?? 0) }
-        let lost = links.reduce(0) { $0 + Double($1.bytesSent ?? 0) * ($1.loss ?? 0) }
-        return sent == 0 ? [] : [Sample(lost / sent, ("medium", medium))]
+        let known = links.compactMap { link in link.loss.map { (sent: Double(link.bytesSent), loss: $0) } }
+        let sent = known.reduce(0) { $0 + $1.sent }
+        return sent == 0 ? [] : [Sample(known.reduce(0) { $0 + $1.sent * $1.loss } / sent, ("medium", medium))]
       }
+    },
+    .one(.gauge, "vicinity_relayed_links", "Links between other hosts that go through this one.") {
+      Double($0.host.relayedHere.links)
+    },
+    .one(.counter, "vicinity_relayed_bytes_total", "Bytes that were passed on between other hosts.") {
+      Double($0.host.relayedHere.bytes)
     },
     .one(.gauge, "vicinity_peers", "Peers that the gateway carries.") { Double($0.peers.count) },
     .one(.gauge, "vicinity_advertisers", "Advertisers.") { Double($0.advertisers.count) },

@@ -256,9 +256,9 @@ extension Core {
 extension PeerReach {
   fileprivate var json: JSON {
     var members: [JSON.Member] = [
-      .init("host", .text(host.text)), .init("medium", .text(medium)), .init("linked", .bool(isLinked)),
+      .init("host", .text(host.text)), .init("medium", .text(medium)), .init("linked", .bool(link != nil)),
     ]
     if let roundTrip { members.append(.init("roundTripMilliseconds", .real(roundTrip / .milliseconds(1)))) }
-    return .object(members)
+    return .object(members + (link?.quality ?? []))
   }
 }

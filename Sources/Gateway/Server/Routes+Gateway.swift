@@ -119,13 +119,18 @@ extension HostLink {
     var members: [JSON.Member] = [
       .init("host", .text(host.text)), .init("medium", .text(medium)), .init("standby", .bool(isStandby)),
     ]
-    if let relay { members.append(.init("via", .text(relay.text))) }
     if isOperator, let address { members.append(.init("address", .text(address))) }
     if let roundTrip { members.append(.init("roundTripMilliseconds", .real(roundTrip / .milliseconds(1)))) }
-    if let bytesPerSecond { members.append(.init("bytesPerSecond", .number(bytesPerSecond))) }
-    if let bytesSent { members.append(.init("bytesSent", .number(bytesSent))) }
+    members.append(.init("bytesSent", .number(bytesSent)))
     if let bytesReceived { members.append(.init("bytesReceived", .number(bytesReceived))) }
-    if let loss { members.append(.init("loss", .real(loss))) }
-    return .object(members)
+    return .object(members + quality)
+  }
+
+  /// Its relay, rate and loss, as far as there are any.
+  var quality: [JSON.Member] {
+    [
+      relay.map { .init("via", .text($0.text)) }, bytesPerSecond.map { .init("bytesPerSecond", .number($0)) },
+      loss.map { .init("loss", .real($0)) },
+    ].compactMap(\.self)
   }
 }

@@ -16,6 +16,8 @@ final class Outbox {
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var sent = 0
   private var filled = 0
+  /// Bytes that the socket has taken in all.
+  private(set) var sentCount: UInt64 = 0
 
   deinit {
     memory.deallocate()
@@ -37,6 +39,7 @@ final class Outbox {
       let rest = UnsafeRawBufferPointer(rebasing: memory[sent..<filled])
       guard let count = try socket.send(rest) else { return false }
       sent += count
+      sentCount += UInt64(count)
     }
     memory.deallocate()
     memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)

@@ -73,6 +73,7 @@ public final class SecureLink: @unchecked Sendable {
   private var turnIsDue = false
   /// Whether a write in this turn had to wait for room in the socket.
   private var isBlocked = false
+  private var meter = SendMeter()
 
   /// Begins to connect; the outcome is reported later. Where the host is known, a ticket from an earlier link resumes
   /// its session; if another host answers, that is not noticed here: the owner has to compare.
@@ -129,6 +130,9 @@ public final class SecureLink: @unchecked Sendable {
 
   var measurements: TCPMeasurements? { tls?.socket.tcpMeasurements() }
 
+  /// The rate at which the socket has taken bytes, as far as they had to wait for that; and how many it has taken.
+  var sending: (bytesPerSecond: UInt64?, bytes: UInt64) { (meter.bytesPerSecond, tls?.sentCount ?? 0) }
+
   /// The address of this end; nil where it is not one of the internet, or the link is closed.
   var localAddress: SocketAddress? { tls?.localAddress }
 
@@ -183,6 +187,7 @@ public final class SecureLink: @unchecked Sendable {
     if state == .shakingHands { shakeHands() }
     if isUp, mayRead { receive() }
     if isUp { send() }
+    if let sent = tls?.sentCount { meter.turned(isBlocked: isBlocked, sent: sent) { Reactor.now } }
     watch(isBlocked ? [.readable, .writable] : .readable)
   }
 

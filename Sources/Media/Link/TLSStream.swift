@@ -21,6 +21,8 @@ struct TLSStream: ~Copyable {
   private let ssl: OpaquePointer
   private let context: LinkContext
   private let outbox = Outbox()
+  /// Sealed bytes that the socket has taken.
+  var sentCount: UInt64 { outbox.sentCount }
 
   /// A dial of a known host may resume its session.
   init(_ role: Role, _ context: LinkContext, resuming host: HostID?, on socket: consuming Descriptor) {

@@ -156,6 +156,8 @@ public final class HostNetwork {
 
   /// Nil where the system measures nothing, as on sockets of one machine.
   public func measurements(of link: LinkID) -> TCPMeasurements? { links[link]?.link?.measurements }
+  /// The rate at which its socket has taken bytes, where they had to wait for it, and how many it has taken.
+  public func sending(of link: LinkID) -> (bytesPerSecond: UInt64?, bytes: UInt64)? { links[link]?.link?.sending }
   public func remoteAddress(of link: LinkID) -> SocketAddress? { links[link]?.link?.remoteAddress }
 
   // MARK: The port

@@ -8,10 +8,9 @@ package enum LinkCheck {
   /// More findings than this have one cause.
   private static let findingsMax = 8
 
-  /// None without a link whose quality the system measures.
+  /// None without a link over a network that has been measured: a radio is slow by nature.
   package static func findings(_ links: [HostLink]) -> [Finding] {
-    // Pings measure other media: a radio is slow by nature, and no network's fault.
-    let measured = links.filter { $0.roundTrip != nil && $0.bytesSent != nil }
+    let measured = links.filter { $0.roundTrip != nil && $0.medium == "lan" }
     let poor = measured.compactMap(finding)
     if !poor.isEmpty || measured.isEmpty { return Array(poor.prefix(findingsMax)) }
     let longest = measured.compactMap(\.roundTrip).max() ?? .zero
@@ -29,7 +28,7 @@ package enum LinkCheck {
     if let roundTrip = link.roundTrip, roundTrip > roundTripMax {
       faults.append("is slow, with a round trip of \(milliseconds(roundTrip))")
     }
-    if let loss = link.loss, loss > lossMax, link.bytesSent ?? 0 >= judgedBytesMin {
+    if let loss = link.loss, loss > lossMax, link.bytesSent >= judgedBytesMin {
       faults.append("loses \(Int((loss * 100).rounded())) % of its bytes")
     }
     if faults.isEmpty { return nil }

@@ -15,6 +15,8 @@ extension Host {
   package var network: HostNetwork? { loop.driverHere?.network }
   /// The links at this moment, on the loop.
   package var linksHere: [HostLink] { loop.driverHere?.links ?? [] }
+  /// The links of others that go through this host at this moment, and the bytes that it has passed on.
+  package var relayedHere: (links: Int, bytes: UInt64) { loop.driverHere?.relayed ?? (0, 0) }
 
   /// A peer with a key that is kept elsewhere, or nowhere.
   package func carry(_ key: SigningKey, named text: String) async throws(NearbyError) -> Peer {

@@ -9,8 +9,8 @@ public struct PeerReach: Hashable, Sendable {
   public let host: HostID
   /// The name of the medium of the link in use, such as `lan`; without a link the best one that shows the peer.
   public let medium: String
-  /// Whether there is a link; it is in `Host.links`.
-  public let isLinked: Bool
+  /// The link in use, with its rate, its loss and its relay; nil without one.
+  public let link: HostLink?
   /// The shortest round trip of the link's last minutes, or the time of the last answer to a probe; nil before either is
   /// known.
   public let roundTrip: Duration?
@@ -26,8 +26,8 @@ extension Browser {
 extension HostDriver {
   func reach(of peer: PeerID, as interest: Interest) -> PeerReach? {
     guard let reach = reach(of: peer, as: interest.type) else { return nil }
-    let measured = reach.link.flatMap { network?.measurements(of: $0)?.roundTrip }
+    let link = reach.link.map(measure)
     return PeerReach(
-      host: reach.host, medium: reach.medium, isLinked: reach.link != nil, roundTrip: measured ?? reach.roundTrip)
+      host: reach.host, medium: reach.medium, link: link, roundTrip: link?.roundTrip ?? reach.roundTrip)
   }
 }

@@ -145,7 +145,7 @@ extension Event {
     let list = members.map {
       JSON.object(
         [.text("peer", $0.member.peer), .text("endpoint", $0.member.id), .text("name", $0.member.name)]
-          + [ClockTime.awaySince($0.member.awaySince)].compactMap(\.self) + ($0.link?.fields ?? []))
+          + ([ClockTime.awaySince($0.member.awaySince)] + ($0.link?.fields ?? [])).compactMap(\.self))
     }
     return Event("peers", .result, [.init("members", .list(list))]) { paint in
       if members.isEmpty { return ["nobody is connected"] }
@@ -287,20 +287,18 @@ extension Paint {
   func named(_ member: Member, _ label: String) -> String { named(member.peer.text.utf8, label) }
 }
 
-extension HostLink {
-  /// Such as "lan, 0.31 ms, 1.2% lost".
-  fileprivate var summary: String {
-    var parts = [medium]
-    if let roundTrip { parts.append("\(Quantity.threeDigits(roundTrip / .milliseconds(1))) ms") }
-    if let loss, loss >= 0.001 { parts.append("\(Quantity.threeDigits(loss * 100)) % lost") }
-    return parts.joined(separator: ", ")
+extension ClockMeasurement {
+  /// Such as "the clock of Ben is 0.031 ms ahead, ± 0.12 ms".
+  fileprivate func sentence(_ name: String?) -> String {
+    let (apart, error) = (abs(lead / .milliseconds(1)), error / .milliseconds(1))
+    return "the clock of \(name.map(PlainText.brief) ?? host.text) is \(Quantity.threeDigits(apart)) ms "
+      + "\(lead < .zero ? "behind" : "ahead"), ± \(Quantity.threeDigits(error)) ms"
   }
 
-  fileprivate var fields: [JSON.Member] {
+  fileprivate var fields: [JSON.Member?] {
     [
-      .text("medium", medium), relay.map { .init("via", .text($0.text)) },
-      roundTrip.map { .init("roundTripMilliseconds", .real($0 / .milliseconds(1))) },
-      bytesPerSecond.map { .init("bytesPerSecond", .number($0)) }, loss.map { .init("loss", .real($0)) },
-    ].compactMap(\.self)
+      .text("with", host), .init("aheadMilliseconds", .real(lead / .milliseconds(1))),
+      .init("errorMilliseconds", .real(error / .milliseconds(1))),
+    ]
   }
 }

@@ -2,12 +2,8 @@ internal import Nearby
 internal import Notation
 
 extension PeerReach {
-  /// Such as "lan, 0.31 ms".
-  var summary: String {
-    roundTrip.map { "\(medium), \(Quantity.threeDigits($0 / .milliseconds(1))) ms" } ?? medium
-  }
+  /// Such as "lan, 0.31 ms", or "relay, 3.1 ms, 1.2 % lost".
+  var summary: String { link?.summary ?? HostLink.summary(medium, roundTrip) }
 
-  var fields: [JSON.Member?] {
-    [.text("medium", medium), roundTrip.map { .init("roundTripMilliseconds", .real($0 / .milliseconds(1))) }]
-  }
+  var fields: [JSON.Member?] { link?.fields ?? HostLink.fields(medium, roundTrip) }
 }
