@@ -17,6 +17,8 @@ struct LinkTests {
         #expect(links.count == 1, "\(answer.text)")
         let link = try #require(links.first)
         #expect(link["host"] == host && link["medium"] == "lan")
+        let member = try await anna.client.wait(in: "\(anna.path)/members", "peer", .text(bert.peer))
+        #expect(member["medium"] == "lan")
         #expect((link["address"]?.text?.hasPrefix("127.0.0.1:") == true) == seesAddress, "\(answer.text)")
         let roundTrip = try #require(number(link["roundTripMilliseconds"]))
         #expect(roundTrip > 0 && roundTrip < 1_000)

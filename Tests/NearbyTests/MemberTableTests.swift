@@ -14,7 +14,7 @@ struct MemberTableTests {
       MemberView(
         endpoint: EndpointID(id), peer: PeerID(id), host: HostID(id), name: try DisplayName(name), awaySince: nil,
         encryption: .optional, inviter: nil, chain: []),
-      awaySince: nil)
+      awaySince: nil, medium: nil)
   }
 
   @Test("A member is kept once, in its latest form, until the last session has lost it, and is known for a while then")

@@ -29,7 +29,7 @@ final class MemberModel: Sendable {
       self.member = member
     }
 
-    /// Sets the certificates that it has shown.
+    /// Sets its properties: the certificates that it has shown, its medium.
     mutating func update(_ member: Member) { self.member = member }
 
     /// Sets the time that was reported with the member.
@@ -38,8 +38,9 @@ final class MemberModel: Sendable {
     /// Two members with the same ID are equal, whatever they have shown.
     fileprivate func isSame(as other: View) -> Bool {
       member == other.member && member.encryption == other.member.encryption && member.inviter == other.member.inviter
-        && member.chain == other.member.chain && state == other.state && awaySince == other.awaySince
-        && isSuspended == other.isSuspended && wasIn == other.wasIn && isVerified == other.isVerified
+        && member.chain == other.member.chain && member.medium == other.member.medium && state == other.state
+        && awaySince == other.awaySince && isSuspended == other.isSuspended && wasIn == other.wasIn
+        && isVerified == other.isVerified
     }
   }
 
@@ -118,6 +119,7 @@ extension MemberModel.View {
       .init("suspended", .bool(isSuspended)), .init("verified", .bool(isVerified)),
       .init("carriedBy", .text(member.host.text)), .init("encryption", .text("\(member.encryption)")),
     ]
+    if let medium = member.medium { members.append(.init("medium", .text(medium))) }
     if let inviter = member.inviter { members.append(.init("inviter", .text(inviter.text))) }
     if !member.chain.isEmpty { members.append(.init("chain", .list(member.certificates.map(\.json)))) }
     if case .notConnected(let reason) = state {

@@ -27,6 +27,10 @@ extension Core {
       return change(member, in: audience, "suspended", [.init("suspended", .bool(isSuspended))]) {
         $0.isSuspended = isSuspended
       }
+    case .mediumChanged(let member):
+      return change(
+        member, in: audience, "mediumChanged", member.medium.map { [JSON.Member("medium", .text($0))] } ?? []
+      ) { $0.update(member) }
     case .away(let member):
       return change(member, in: audience, member.awaySince == nil ? "here" : "away") {
         $0.setAway(since: member.awaySince)
@@ -42,7 +46,7 @@ extension Core {
     let id = model.id
     switch event {
     // The delivery status of what a client sends comes by the message's number (`settle`).
-    case .member, .suspended, .away, .message, .deliveryStatus: break
+    case .member, .suspended, .mediumChanged, .away, .message, .deliveryStatus: break
     case .notConnected(let invitee, let reason): failed(invitee, reason, model)
     case .adhocEnded: start { core in await core.adhocEnded(in: id) }
     case .stream(let reader): opened(reader, in: model)

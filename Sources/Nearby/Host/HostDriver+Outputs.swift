@@ -96,9 +96,10 @@ extension HostDriver {
       }
     case .conflict(let host):
       report(.conflict(host))
-    case .mediumChanged:
-      // Programs have no view of media yet.
-      break
+    case .mediumChanged(let host, _):
+      for member in members.update(mediumName(of: host), on: host) {
+        report(.mediumChanged(member), sessions.values.filter { $0.member(member.id) != nil })
+      }
     case .publish, .withdraw, .publishRoster, .withdrawRoster, .browse, .stopBrowsing, .probe, .dial, .dialAlso,
       .wantsToSend, .datagram, .close, .persist, .publishRelay, .withdrawRelay, .circuitOpened, .circuitBytes,
       .circuitWritable, .circuitEnded:
@@ -111,7 +112,9 @@ extension HostDriver {
 
   func clock(_ moment: Instant) -> ContinuousClock.Instant { begun.outside + (moment - begun.inside) }
 
-  private func member(_ view: MemberView) -> Member { Member(view, awaySince: clock(view.awaySince)) }
+  private func member(_ view: MemberView) -> Member {
+    Member(view, awaySince: clock(view.awaySince), medium: mediumName(of: view.host))
+  }
 
   private func report(_ event: BrowserEvent, _ peer: PeerID, _ type: ServiceType) {
     interests[Interest(peer: peer, type: type)]?.report(event)

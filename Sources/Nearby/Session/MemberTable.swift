@@ -76,6 +76,19 @@ final class MemberTable: Sendable {
     }
   }
 
+  /// Sets the medium of the host's members, and returns them.
+  func update(_ medium: String?, on host: HostID) -> [Member] {
+    state.withLock { state in
+      var moved: [Member] = []
+      for number in state.entries.indices {
+        guard state.entries[number]?.member.host == host else { continue }
+        state.entries[number]?.member.medium = medium
+        if let member = state.entries[number]?.member { moved.append(member) }
+      }
+      return moved
+    }
+  }
+
   func number(of id: EndpointID) -> Int? { state.withLock { $0.numbers[id] } }
 
   func contains(_ id: EndpointID, in numbers: SlotSet) -> Bool { number(of: id).map(numbers.contains) ?? false }

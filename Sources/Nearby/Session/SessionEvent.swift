@@ -11,6 +11,8 @@ public enum SessionEvent: Sendable {
   case adhocEnded
   /// The link to a member is gone (true) or back (false) while it stays connected.
   case suspended(Member, Bool)
+  /// The link to a member that stays connected goes over another medium now, as its `medium` says.
+  case mediumChanged(Member)
   /// A member is away, or present again, as its `awaySince` says. It stays connected, and messages wait for it.
   case away(Member)
   case message(Message)
@@ -40,6 +42,9 @@ public struct Member: Hashable, Sendable, Identifiable, CustomStringConvertible 
   public let name: String
   /// Since when its program is away, as its host says; nil while it is present. The value is a snapshot.
   public let awaySince: ContinuousClock.Instant?
+  /// The name of the medium over which it is reached, such as `lan`, as this value was reported; nil where it was not yet,
+  /// and for a peer of this host.
+  public internal(set) var medium: String?
   /// The member's encryption preference, as its host says.
   public let encryption: Encryption
   /// The member, or this session, whose invitation brought it to the session, as its host says; nil where there was
@@ -52,7 +57,7 @@ public struct Member: Hashable, Sendable, Identifiable, CustomStringConvertible 
   /// Summaries of the certificates that can be read.
   public var certificates: [CertificateSummary] { chain.compactMap { try? Certificate(der: $0).summary } }
 
-  init(_ view: MemberView, awaySince: ContinuousClock.Instant?) {
+  init(_ view: MemberView, awaySince: ContinuousClock.Instant?, medium: String?) {
     id = view.endpoint
     peer = view.peer
     host = view.host
@@ -61,6 +66,7 @@ public struct Member: Hashable, Sendable, Identifiable, CustomStringConvertible 
     inviter = view.inviter
     chain = view.chain
     self.awaySince = awaySince
+    self.medium = medium
   }
 
   public static func == (a: Member, b: Member) -> Bool {

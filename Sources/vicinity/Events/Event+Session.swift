@@ -69,6 +69,12 @@ extension Event {
     }
   }
 
+  static func mediumChanged(_ member: Member, _ label: String) -> Event {
+    about(member, "mediumChanged", .news, [member.medium.map { .text("medium", $0) }]) { paint in
+      ["\(paint.named(member, label)) is reached by \(member.medium ?? "another medium") now"]
+    }
+  }
+
   /// The member is away; messages to it wait.
   static func away(_ member: Member, _ label: String) -> Event {
     away(

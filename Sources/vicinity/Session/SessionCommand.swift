@@ -145,6 +145,8 @@ actor SessionCommand {
       await report(.endedByItself(policy.until))
     case .suspended(let member, let isSuspended):
       await report(.suspended(member, isSuspended, label(member)))
+    case .mediumChanged(let member):
+      await report(.mediumChanged(member, label(member)))
     case .away(let member):
       await report(.away(member, label(member)))
     case .message(let message):

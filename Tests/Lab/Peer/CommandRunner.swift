@@ -143,6 +143,8 @@ actor CommandRunner {
         ["session": session, "peer": invitee.peer.text, "name": invitee.name, "reason": reason.description])
     case .suspended(let member, let isSuspended):
       EventWriter.tell(isSuspended ? "suspended" : "resumed", member, on: session)
+    case .mediumChanged(let member):
+      EventWriter.tell("mediumChanged", member, on: session, ["medium": member.medium ?? ""])
     case .away(let member): EventWriter.tell(member.awaySince == nil ? "here" : "away", member, on: session)
     case .message(let message):
       let text = String(decoding: message.bytes.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
