@@ -6,6 +6,7 @@ struct ScriptedPeer {
   let host: LabHost
   let program: Program
   let peer: String
+  let hostID: String
 
   var messages: [String] { told("message").compactMap { $0["text"] } }
 
@@ -53,6 +54,12 @@ struct ScriptedPeer {
     try await program.event("message", within: time) { $0["text"] == text }
   }
 
+  /// The host that relays the link to the other one; nil for a direct link.
+  func relay(to other: ScriptedPeer) async throws -> String? {
+    try program.say("relay \(other.hostID)")
+    return try await program.event("relay")["relay"]
+  }
+
   /// The most memory that it ever had.
   func memory() async throws -> Int {
     try program.say("memory")
@@ -72,10 +79,10 @@ extension LabHost {
 
   func puppet(_ options: [String]) async throws -> ScriptedPeer {
     let program = try startBuilt("lab-peer", options)
-    try await program.event("started", within: .seconds(10))
+    let started = try await program.event("started", within: .seconds(10))
     try program.say("peer a \(name)")
     guard let peer = try await program.event("peer")["peer"] else { throw LabError("\(name) has no peer") }
-    let puppet = ScriptedPeer(host: self, program: program, peer: peer)
+    let puppet = ScriptedPeer(host: self, program: program, peer: peer, hostID: started["id"] ?? "")
     try program.say("session s a")
     return puppet
   }
@@ -90,8 +97,15 @@ extension Rig {
   }
 
   func puppets(_ type: String, of hosts: ArraySlice<LabHost>, _ options: [String] = []) async throws -> [ScriptedPeer] {
+    try await puppets(type, of: hosts, each: hosts.map { _ in options })
+  }
+
+  /// Each with its own options.
+  func puppets(
+    _ type: String, of hosts: ArraySlice<LabHost>, each options: [[String]]
+  ) async throws -> [ScriptedPeer] {
     var puppets: [ScriptedPeer] = []
-    for host in hosts {
+    for (host, options) in zip(hosts, options) {
       let puppet = try await host.puppet(options)
       if let first = puppets.first {
         try puppet.program.say("advertise x a \(type) s")

@@ -1,6 +1,9 @@
-internal import Nearby
 internal import TestKit
 internal import Testing
+internal import Wire
+
+@testable internal import Engine
+@testable internal import Nearby
 
 /// Hosts without a common medium, and relays between them: one meets others in a shared folder, the other by the loopback, where
 /// the relays know its address.
@@ -17,7 +20,7 @@ struct RelayTests {
     options.keys = .ephemeral
     options.listen = ["127.0.0.1"]
     options.discovery = .fixed(others)
-    options.media = media + [.relay]
+    options.media = media
     options.relay = relay
     return try await Nearby.Host.start(options)
   }
@@ -26,8 +29,8 @@ struct RelayTests {
   private func startAll(
     relay: RelayOptions = RelayOptions()
   ) async throws -> (near: Nearby.Host, far: Nearby.Host, relay: Nearby.Host) {
-    let (near, far) = (try await Self.start([folder]), try await Self.start([.lan]))
-    return (near, far, try await Self.start([folder, .lan], knowing: await far.addresses, relay: relay))
+    let (near, far) = (try await Self.start([folder, .relay]), try await Self.start([.lan, .relay]))
+    return (near, far, try await Self.start([folder, .lan, .relay], knowing: await far.addresses, relay: relay))
   }
 
   private static func media(of host: Nearby.Host, to other: Nearby.Host) async -> [String] {
@@ -88,7 +91,7 @@ struct RelayTests {
   func nextRelay() async throws {
     let (adas, bobs, first) = try await startAll()
     let (hers, his) = try await FolderTests.talk(adas, bobs)
-    let second = try await Self.start([folder, .lan], knowing: await bobs.addresses)
+    let second = try await Self.start([folder, .lan, .relay], knowing: await bobs.addresses)
     try await FolderTests.eventually(within: 10) { await !second.links.isEmpty }
     await first.stop()
     try await Self.expect("through the second", from: hers, to: his)
@@ -116,11 +119,71 @@ struct RelayTests {
 
   @Test("P-SES-8 P-SES-9 a direct medium takes over from a relay, through which its address is learnt")
   func direct() async throws {
-    let (adas, bobs) = (try await Self.start([folder, .lan]), try await Self.start([.lan]))
-    let relay = try await Self.start([folder, .lan], knowing: await bobs.addresses)
+    let (adas, bobs) = (try await Self.start([folder, .lan, .relay]), try await Self.start([.lan, .relay]))
+    let relay = try await Self.start([folder, .lan, .relay], knowing: await bobs.addresses)
     let (hers, his) = try await FolderTests.talk(adas, bobs)
     try await FolderTests.eventually(within: 15) { await Self.media(of: adas, to: bobs) == ["lan"] }
     try await Self.expect("directly", from: hers, to: his)
+    for host in [adas, bobs, relay] { await host.stop() }
+  }
+
+  @Test("P-SES-8 members with no common medium are connected through one that has both, with no option")
+  func members() async throws {
+    let (adas, bobs) = (try await Self.start([folder]), try await Self.start([.lan]))
+    let cleos = try await Self.start([folder, .lan], knowing: await bobs.addresses)
+    var sessions: [Session] = []
+    for (host, name) in [(adas, "Ada"), (bobs, "Bob"), (cleos, "Cleo")] {
+      let session = try await host.peer(named: name).openSession()
+      try await session.startAdhoc("mixed")
+      sessions.append(session)
+    }
+    try await FolderTests.eventually(within: 20) { sessions.allSatisfy { $0.members.count == 2 } }
+    #expect(await Self.media(of: adas, to: bobs) == ["relay"])
+    #expect(sessions[0].members.first { $0.name == "Bob" }?.medium == "relay")
+    #expect(sessions[0].members.first { $0.name == "Cleo" }?.medium == "folder")
+    try await Self.expect("through a member", from: sessions[0], to: sessions[1])
+    let (circuits, bytes) = try await cleos.loop.run { $0.relayed }
+    #expect(circuits == 1 && bytes > 0)
+    for host in [adas, bobs, cleos] { await host.stop() }
+  }
+
+  /// The bytes of others that wait in a relay; a byte of each is changed on request.
+  private static func waiting(in relay: Nearby.Host, changing: Bool) async throws -> [[UInt8]] {
+    try await relay.loop.run { driver in
+      driver.call { engine, _ in
+        engine.links.values.flatMap { $0.circuits?.legs.values ?? [] }.filter { $0.queue.count > 0 }.map { leg in
+          var bytes = leg.queue.withBytes { [UInt8]($0) }
+          if changing {
+            bytes[bytes.count / 2] ^= 1
+            leg.queue.removeAll()
+            leg.queue.append(bytes.span.bytes)
+          }
+          return bytes
+        }
+      }
+    }
+  }
+
+  @Test("P-SES-8 the bytes in a relay are not those of the ends, and a link of which it changes one ends")
+  func secrecy() async throws {
+    var options = RelayOptions()
+    options.bytesPerSecondMax = 60_000
+    let (adas, bobs, relay) = try await startAll(relay: options)
+    let (hers, his) = try await FolderTests.talk(adas, bobs)
+    func link() async throws -> LinkID? { try await bobs.loop.run { [id = adas.id] in $0.usedLink(to: id)?.id } }
+    let before = try await link()
+    let secret = "what nobody else may read"
+    async let heard: Void = Self.expect(String(repeating: secret, count: 8_000), from: hers, to: his)
+    var seen = 0
+    try await FolderTests.eventually(within: 10) {
+      for bytes in try await Self.waiting(in: relay, changing: seen >= 100_000) {
+        #expect(!bytes.contains(Array(secret.utf8)))
+        seen += bytes.count
+      }
+      return try await link() != before
+    }
+    try await heard
+    #expect(seen >= 100_000)
     for host in [adas, bobs, relay] { await host.stop() }
   }
 }

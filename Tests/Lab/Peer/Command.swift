@@ -27,6 +27,12 @@ struct Command {
       return nil
     },
     Command("browse KEY PEER TYPE") { try await $0.browse($1.word(0), $1.word(1), $1.word(2)) },
+    Command("relay HOST") { runner, words in
+      let host = try words.word(0)
+      let link = await runner.host.links.first { $0.host.text == host && !$0.isStandby }
+      EventWriter.tell("relay", link?.relay.map { ["relay": $0.text] } ?? [:])
+      return nil
+    },
     Command("memory") { runner, _ in
       EventWriter.tell("memory", ["bytesMax": "\(CommandRunner.memoryBytesMax)"])
       return nil

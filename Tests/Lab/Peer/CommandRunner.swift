@@ -195,17 +195,33 @@ actor CommandRunner {
     let reader = try reader(name)
     return {
       var (count, fault) = (0, -1)
+      var progress = Progress()
       var reason = Reason.none
       do {
         for try await bytes in reader {
           if bytes != Self.pattern(count..<count + bytes.count), fault < 0 { fault = count }
           count += bytes.count
+          if progress.isDue { EventWriter.tell("streamed", ["stream": name, "bytes": "\(count)"]) }
         }
       } catch {
         reason = (error as? NearbyError)?.reason ?? .cancelled
       }
       let told = ["stream": name, "direction": "in", "bytes": "\(count)", "fault": "\(fault)", "reason": "\(reason)"]
       EventWriter.tell("streamEnded", told)
+    }
+  }
+
+  /// Says that some of a flow has come, and not with every piece.
+  private struct Progress {
+    private var last = ContinuousClock.now
+
+    var isDue: Bool {
+      mutating get {
+        let now = ContinuousClock.now
+        guard now - last > .milliseconds(20) else { return false }
+        last = now
+        return true
+      }
     }
   }
 
@@ -237,7 +253,17 @@ actor CommandRunner {
   func keep(_ name: String) async throws -> Command.Work? {
     let resource = try named(name, in: resources)
     try await resource.accept()
-    return { await Self.follow("in", name) { try await resource.finished() } }
+    return {
+      await withDiscardingTaskGroup { group in
+        group.addTask {
+          for await progress in resource.progress {
+            EventWriter.tell("stored", ["resource": name, "bytes": "\(progress.bytes)"])
+          }
+        }
+        await Self.follow("in", name) { try await resource.finished() }
+        group.cancelAll()
+      }
+    }
   }
 
   func forget(_ name: String) throws { resources[name] = nil }
