@@ -37,6 +37,9 @@ final class LabRig {
     try rig.say(rate.map { "rate h\(host + 1) \($0)" } ?? "mend h\(host + 1)")
   }
 
+  /// Drops so many percent of a host's packets, each way, until its limits end.
+  func lose(_ host: Int, percent: Int) throws { try rig.say("loss h\(host + 1) \(percent)") }
+
   /// Ends all that runs there.
   func close() throws {
     try rig.say("quit")

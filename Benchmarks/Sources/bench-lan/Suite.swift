@@ -6,13 +6,13 @@ internal import Report
 /// runs the median.
 struct Suite {
   enum Part: String, CaseIterable {
-    case found, connected, parted, relayed, messages, trips, files, idle, circuits
+    case found, connected, parted, relayed, changed, messages, trips, files, idle, circuits
   }
 
   var table = Table()
 
   mutating func run(_ parts: [Part]) throws {
-    let rigged: Set<Part> = [.found, .connected, .parted, .relayed]
+    let rigged: Set<Part> = [.found, .connected, .parted, .relayed, .changed]
     if !rigged.isDisjoint(with: parts) {
       let rig = try LabRig(hosts: parts.contains(.relayed) ? 4 : 2)
       for part in parts where rigged.contains(part) { try run(part, rig) }
@@ -27,12 +27,13 @@ struct Suite {
     case (.connected, let rig?): try connected(rig)
     case (.parted, let rig?): try parted(rig)
     case (.relayed, let rig?): try relayed(rig)
+    case (.changed, let rig?): try changed(rig)
     case (.messages, _): try messages()
     case (.trips, _): try trips()
     case (.files, _): try files()
     case (.idle, _): try idle()
     case (.circuits, _): try circuits()
-    case (.found, nil), (.connected, nil), (.parted, nil), (.relayed, nil):
+    case (.found, nil), (.connected, nil), (.parted, nil), (.relayed, nil), (.changed, nil):
       preconditionFailure("\(part) needs the laboratory")
     }
   }

@@ -61,6 +61,8 @@ final class Partner {
     case "echo-at-once":
       let (count, session) = (try number(1), try expect(session))
       return try await withTaskExecutorPreference(expect(host).executor) { try await Self.echo(count, session) }
+    case "talk": return try await talk(milliseconds: number(1))
+    case "listen": return try await Self.listen(expect(session))
     case "offer": return try await offer(words[1])
     case "take": return try await take(words[1])
     case "leave":
@@ -209,6 +211,39 @@ final class Partner {
       try await session.send(message.bytes)
       left -= 1
       if left == 0 { return "" }
+    }
+    throw Refusal(description: "the session has ended")
+  }
+
+  /// Says the time each millisecond, in a reliable message and in an unreliable one, and then nothing; answers how often.
+  private func talk(milliseconds: Int) async throws -> String {
+    let session = try expect(session)
+    let end = now() + UInt64(milliseconds) * 1_000_000
+    var count = 0
+    while now() < end {
+      let time = now()
+      let stamp = (0..<8).map { UInt8(truncatingIfNeeded: time >> (8 * $0)) }
+      for mode in [Mode.reliable, .unreliable] { try await session.send(stamp, mode) }
+      count += 1
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    // The unreliable ones have come by then.
+    try await Task.sleep(for: .milliseconds(200))
+    try await session.send([])
+    return "\(count)"
+  }
+
+  /// The longest time that a reliable one took, and how many unreliable ones have come.
+  private static func listen(_ session: Session) async throws -> String {
+    var (longest, count): (UInt64, Int) = (0, 0)
+    for await event in session.events {
+      guard case .message(let message) = event else { continue }
+      if message.bytes.isEmpty { return "\(longest) \(count)" }
+      if message.mode == .unreliable {
+        count += 1
+      } else {
+        longest = max(longest, now() - message.bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) })
+      }
     }
     throw Refusal(description: "the session has ended")
   }
