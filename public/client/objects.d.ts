@@ -133,6 +133,12 @@ export interface Reach {
   linked: boolean
   /** The shortest round trip of the link in the last minutes, or the time of the last answer to a probe, where there was one. */
   roundTripMilliseconds?: number
+  /** The host that relays the link. */
+  via?: PeerID
+  /** As of the link. */
+  bytesPerSecond?: number
+  /** As of the link. */
+  loss?: number
 }
 
 export interface LinkList {
@@ -151,13 +157,13 @@ export interface Link {
   address?: string
   /** The shortest round trip of the last minutes: by the system, or by a ping each 5 s where that measures none. */
   roundTripMilliseconds?: number
-  /** The rate at which the last bytes were delivered, where the system measures it. */
+  /** The rate at which the last bytes were delivered: by the system, or, where that measures none, as far as bytes had to wait for others before them. */
   bytesPerSecond?: number
-  /** Since the link was made, where the system measures it. */
+  /** Since the link was made. */
   bytesSent?: number
-  /** The same of those that came. */
+  /** The same of those that came, where the system measures it. */
   bytesReceived?: number
-  /** The part of the bytes that was lost, and sent again, where the system measures it. */
+  /** The part of the bytes that was lost, and sent again; of a relayed link, on the way to its relay. Absent where the system measures none, as by Bluetooth. */
   loss?: number
 }
 
@@ -285,7 +291,7 @@ export interface Discovery {
 export interface EventObject {
   id: string
   at: string
-  /** Such as connected, suspended, found, updated, away, here, invited, streamOpened, resourceEnded, resourceDamaged, messageDamaged, advice. */
+  /** Such as connected, suspended, mediumChanged, found, updated, away, here, invited, streamOpened, resourceEnded, resourceDamaged, messageDamaged, advice. */
   event: string
   /** The path of the item. For a change of more than 16 members and sessions of the gateway there is one event: the path is then that in one of the sessions. */
   about: string
@@ -302,6 +308,8 @@ export interface EventObject {
   deliveryStatus?: string
   /** With `suspended`: whether the link to the member was lost, or is back. */
   suspended?: boolean
+  /** With `mediumChanged`: the medium over which the member is reached now. */
+  medium?: string
   cause?: string
   cure?: string
   host?: string
@@ -561,6 +569,8 @@ export interface Member {
   verified: boolean
   /** The host that carries it; `GET /v1/links` has the links to that host, with medium, round trip, rate and loss. */
   carriedBy: string
+  /** The medium over which its host is reached, such as `lan`, `folder`, `bluetooth` or `relay`. Absent for a peer of this gateway. */
+  medium?: string
   /** Its encryption preference, as its host says. */
   encryption?: 'optional' | 'required' | 'none'
   /** The endpoint whose invitation brought it into the session, as its host says: the id of a member, or of this session. Absent if nobody invited it. */
