@@ -150,13 +150,15 @@ extension Engine {
   }
 
   private func opened(_ bond: Bond, on link: Link) {
+    let wasOpen = bond.hasBeenOpen
     bond.hasBeenOpen = true
     bond.openedTo = link.host.incarnation
     bond.openedOrdinal = max(bond.openedOrdinal, link.ordinal)
     bond.suspendsAt = nil
     bond.suspensionMax = link.profile.suspensionMax
-    if let medium = bond.medium, medium != link.medium {
-      bond.mediumChanged = now
+    if wasOpen, bond.medium != link.medium {
+      // After a restart it is not known which one it was, and programs are told.
+      if bond.medium != nil { bond.mediumChanged = now }
       emit(.mediumChanged(bond.host.id, link.medium))
     }
     bond.medium = link.medium

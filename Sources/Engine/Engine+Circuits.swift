@@ -189,6 +189,10 @@ extension Engine {
     // It is about to close.
     if link.isRetired { return send(CircuitEnd(circuit: open.circuit, reason: .lost), on: link) }
     guard open.to == hostID else { return relay(open, from: link) }
+    // Members alone lead others here, unless strangers are asked to.
+    guard looksForRelays || link.gate.isOpen else {
+      return send(CircuitEnd(circuit: open.circuit, reason: .declined), on: link)
+    }
     let id = CircuitID(rawValue: number())
     let leg = CircuitLeg(on: link, number: open.circuit, from: hostID, isOpenedHere: false, far: .medium(id))
     circuits(of: link).add(leg)

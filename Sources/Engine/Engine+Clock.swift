@@ -62,7 +62,7 @@ extension Engine {
   /// Whether a host is connected with an endpoint here and replies to requests; its link may be lost for now.
   private func keepsClock(_ presence: Presence) -> Bool {
     guard !presence.host.isSelf, let bond = presence.host.bond, bond.features.contains(.clock) else { return false }
-    return presence.cohorts.contains { $0.isConnected && !$0.members.isEmpty }
+    return presence.isConnected
   }
 
   private func clockLink(to host: HostID, of group: Group) -> (link: Link, strand: UInt32)? {

@@ -8,7 +8,7 @@ extension Engine {
   /// Looks for relays as long as a peer here browses or has a session.
   func reviewRelaySearch() {
     if !circuits.hasBegun { beginRelaying() }
-    let isWanted = isOpenToStrangers && (!endpoints.isEmpty || discovery.hasBrowsers)
+    let isWanted = looksForRelays && (!endpoints.isEmpty || discovery.hasBrowsers)
     guard isWanted != circuits.isSearching else { return }
     circuits.isSearching = isWanted
     if isWanted { return browse(for: .relays) }
@@ -72,14 +72,14 @@ extension Engine {
     guard !host.isSelf, !circuits.ways.isEmpty,
       !sabotage.contains(.relaysOnce) || host.bond?.hasBeenOpen != true
     else { return [] }
-    var relays: [HostID] = []
+    let failed = sabotage.contains(.triesAlike) ? [] : host.failedRelays.filter { circuits.ways.contains($0) }
+    let last = Set(failed)
+    var (reporting, others): ([HostID], [HostID]) = ([], [])
     circuits.ways.forEach { relay, _ in
-      if relay != host.id, circuits.isHeard(host.id, by: relay) { relays.append(relay) }
+      if relay == host.id || last.contains(relay) { return }
+      if circuits.isHeard(host.id, by: relay) { reporting.append(relay) } else { others.append(relay) }
     }
-    circuits.ways.forEach { relay, _ in if relay != host.id, !relays.contains(relay) { relays.append(relay) } }
-    let failed = sabotage.contains(.triesAlike) ? [] : host.failedRelays.filter(relays.contains)
-    relays.removeAll(where: failed.contains)
-    return (relays + failed).prefix(Self.waysMax).map { .relay($0) }
+    return (reporting + others + failed).prefix(Self.waysMax).map { .relay($0) }
   }
 
   /// Relays that are tried one after another.

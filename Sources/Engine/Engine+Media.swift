@@ -37,7 +37,7 @@ extension Engine {
   /// Before any link was open, it is not known which medium brings the next. A relay does not, where it is a member: it
   /// leads to members that were connected.
   var longestSuspension: Duration {
-    settings.media.filter { isOpenToStrangers || !$0.isRelayed }.map(\.suspensionMax).max() ?? .zero
+    settings.media.filter { looksForRelays || !$0.isRelayed }.map(\.suspensionMax).max() ?? .zero
   }
 
   // MARK: Beside the link in use

@@ -9,10 +9,10 @@ extension Engine {
   var isRelay: Bool { settings.relay != nil && settings.media.count { !$0.isRelayed } > 1 && relayMedium != nil }
 
   /// Whether it also relays for hosts that it shares no session with, and so tells them which hosts it receives.
-  var isOpenRelay: Bool { isRelay && isOpenToStrangers }
+  var isOpenRelay: Bool { isRelay && settings.relay?.isForMembers != true }
 
   /// Whether relays are looked for beyond the members of own sessions.
-  var isOpenToStrangers: Bool { relayMedium != nil && settings.relay?.isForMembers != true }
+  var looksForRelays: Bool { relayMedium != nil && settings.looksForRelays }
 
   var features: Hello.Features {
     guard relayMedium != nil else { return Self.features }
@@ -24,7 +24,7 @@ extension Engine {
   /// Leads a circuit on to another host, over a link that may have to be dialled first.
   func relay(_ open: CircuitOpen, from link: Link) {
     func refuse(_ reason: Reason) { send(CircuitEnd(circuit: open.circuit, reason: reason), on: link) }
-    guard let rules = settings.relay, isRelay, isOpenToStrangers || areMembers(link, open.to) else {
+    guard let rules = settings.relay, isRelay, isOpenRelay || areMembers(link, open.to) else {
       return refuse(.declined)
     }
     guard circuits.relayedCount < rules.circuitsMax, mayAdd(to: link.host) || sabotage.contains(.relaysForAll)
@@ -46,7 +46,9 @@ extension Engine {
   /// Whether both hosts have joined a session of this one, by whatever groups it has in common with them.
   private func areMembers(_ link: Link, _ far: HostID) -> Bool {
     guard link.gate.isOpen, let onward = hosts[far].flatMap(openLink), onward.gate.isOpen else { return false }
-    return link.host.presences.keys.contains(where: onward.host.presences.contains)
+    return link.host.presences.keys.contains { group in
+      [link, onward].allSatisfy { $0.host.presences[group]?.isConnected == true }
+    }
   }
 
   /// The time for a link to the far end and its answer; the host that asked waits a second longer.

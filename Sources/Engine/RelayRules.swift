@@ -6,8 +6,8 @@ public struct RelayRules: Hashable, Sendable {
   public var circuitsPerHostMax = 32
   /// Bytes a second through this host in all; 0 for no limit but the turns that circuits have behind own traffic.
   public var bytesPerSecond = 0
-  /// Whether circuits are only between hosts that both have members in one session with this one: no relays are looked
-  /// for, and this one is not announced.
+  /// Whether circuits are only between hosts that both have members in one session with this one, which is not announced
+  /// as a relay then.
   public var isForMembers = false
 
   public init() {}

@@ -12,6 +12,8 @@ public struct Settings: Sendable {
   public var media: [MediumProfile] = [.lan]
   /// The limits of relaying between hosts that have no common medium, where this one has several; nil: it does not relay.
   public var relay: RelayRules?
+  /// Whether relays are looked for beyond the members of own sessions.
+  public var looksForRelays = true
 
   /// How long a pair whose members know of each other may take to connect before it is unreachable.
   public var connectingMax: Duration = .seconds(30)

@@ -59,7 +59,7 @@ struct EveryResourceTests {
     "bytes",
     "bytesPerSecond", "timeLeft", "damaged", "expiresAt", "session", "adhoc", "missed", "oldest", "awaySince",
     "suspended", "adhocProblem", "adhocUntil", "basePath",
-    "members", "sessions", "group", "resources", "via",
+    "members", "sessions", "group", "resources", "via", "Event.medium",
   ]
 
   @Test("Everything that is there is told as the document has it, and what it promises is told")
@@ -90,7 +90,8 @@ struct EveryResourceTests {
       let kinds = Set(told.compactMap { $0.split(separator: ".").first })
       for schema in document.json["components"]?["schemas"]?.members ?? [] where kinds.contains(schema.name[...]) {
         for field in schema.value["properties"]?.members ?? [] where !seldom.contains(field.name) {
-          #expect(told.contains("\(schema.name).\(field.name)"), "nobody tells \(schema.name).\(field.name)")
+          let name = "\(schema.name).\(field.name)"
+          #expect(told.contains(name) || seldom.contains(name), "nobody tells \(name)")
         }
       }
     }

@@ -19,7 +19,7 @@ struct SessionEventQueueTests {
         MemberView(
           endpoint: EndpointID(id), peer: PeerID(id), host: HostID(id), name: try DisplayName("Member"),
           awaySince: nil, encryption: .optional, inviter: nil, chain: []),
-        awaySince: nil)
+        awaySince: nil, medium: nil)
     }
   }
 

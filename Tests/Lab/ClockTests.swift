@@ -99,7 +99,7 @@ extension LabTests {
             "\(bounds[bounds.count / 2]) ms in the middle and \(bounds.last ?? 0) ms at most")
           #expect(zip(errors, readings).allSatisfy { $0 <= $1.bound })
           #expect(bounds.allSatisfy { $0 <= 1 })
-          // What the two measure of each other is as far from the truth as they say.
+          // The two measure each other, and are as far from the truth as they say.
           #expect(
             readings.allSatisfy { reading in
               reading.measured.map { abs($0.ahead - (reading.origin - origin)) <= $0.error } ?? false

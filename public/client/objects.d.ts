@@ -160,7 +160,7 @@ export interface Link {
   /** The rate at which the last bytes were delivered: by the system, or, where that measures none, as far as bytes had to wait for others before them. */
   bytesPerSecond?: number
   /** Since the link was made. */
-  bytesSent?: number
+  bytesSent: number
   /** The same of those that came, where the system measures it. */
   bytesReceived?: number
   /** The part of the bytes that was lost, and sent again; of a relayed link, on the way to its relay. Absent where the system measures none, as by Bluetooth. */

@@ -8,7 +8,7 @@ extension Suite {
   /// The time until a link of another medium is on standby.
   private static let settling = 4.0
 
-  /// What was said in some seconds: the longest time that a reliable message took, and how many unreliable ones were lost.
+  /// The result of some seconds of talk: the longest time that a reliable message took, and how many unreliable ones were lost.
   private typealias Talk = (longest: Double, lost: Double)
 
   mutating func changed(_ rig: LabRig) throws {
@@ -34,10 +34,9 @@ extension Suite {
       upgraded.append(upgrade.longest)
       lost += upgrade.lost
       try setFolder(false, rig)
-      pass(1)
-      // The folder is on standby until it may be an upgrade.
+      // The folder is on standby for five seconds, until it may be an upgrade.
       try setFolder(true, rig)
-      pass(2)
+      pass(1)
       silent.append(try talk(2) { try rig.lose(1, percent: 100) }.longest)
       try rig.limit(1, to: nil)
     }

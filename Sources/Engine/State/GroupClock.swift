@@ -97,6 +97,7 @@ struct GroupClock {
       guard lead > Self.stepMin + sample.error else { return .zero }
       samples = []
       source = nil
+      comparison = nil
       return set(sample.origin, tolerance: .zero)
     }
     // The host sets its clock by this one, since it was sent this one's time: twice the difference from which it does so,
@@ -130,6 +131,7 @@ struct GroupClock {
     var clock = self
     clock.lead()
     clock.partner = nil
+    clock.comparison = nil
     return clock
   }
 

@@ -69,6 +69,9 @@ final class Presence {
     cohorts = []
   }
 
+  /// Whether one of its endpoints is connected with one here.
+  var isConnected: Bool { cohorts.contains { $0.isConnected && !$0.members.isEmpty } }
+
   /// Whether anybody here has joined on the present bond.
   var hasJoined: Bool { cohorts.contains { $0.strand != nil && !$0.members.isEmpty } }
 

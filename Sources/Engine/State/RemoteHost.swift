@@ -101,8 +101,8 @@ final class RemoteHost {
     asking.removeAll()
   }
 
-  /// Twice as many as are tried in a row.
-  private static let failedRelaysMax = 8
+  /// Many more than are tried in a row, so that each way has its turn.
+  private static let failedRelaysMax = 64
   /// More addresses than this are from long ago, or from liars.
   private static let rumouredMax = 8
 }

@@ -3,7 +3,7 @@
 /// Invariant: only times count in which bytes waited for room in the socket, so that a link that has little to send is not
 /// taken for a slow one.
 struct SendMeter {
-  /// What has been sent when the latest wait began, and when that was.
+  /// The bytes that had been sent when the latest wait began, and when that was.
   private var wait: (bytes: UInt64, since: UInt64)?
   private var bytes: UInt64 = 0
   private var nanoseconds: UInt64 = 0

@@ -87,6 +87,7 @@ final class HostDriver: EngineDriver {
     let network = try options.network
     settings.media = network.media.map(\.profile)
     settings.relay = options.relayRules
+    settings.looksForRelays = options.media.contains(.relay)
     settings.isDurable = store != nil
     settings.resourceWindowBytes = Self.resourceWindowBytes
     engine = Engine(

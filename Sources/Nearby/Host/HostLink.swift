@@ -46,11 +46,12 @@ extension HostDriver {
       address: network?.remoteAddress(of: link.id)?.description,
       isStandby: link.isStandby, roundTrip: measured?.roundTrip ?? link.roundTrip,
       bytesPerSecond: measured?.bytesPerSecond ?? sending?.bytesPerSecond,
-      bytesSent: measured?.bytesSent ?? sending?.bytes ?? 0, bytesReceived: measured?.bytesReceived, loss: loss(of: link))
+      bytesSent: measured?.bytesSent ?? sending?.bytes ?? 0, bytesReceived: measured?.bytesReceived,
+      loss: loss(of: link))
   }
 
   private func loss(of link: LinkState) -> Double? {
-    if let relay = link.relay { return usedLink(to: relay).flatMap(loss) }
+    if let relay = link.relay { return usedLink(to: relay).flatMap { $0.relay == nil ? loss(of: $0) : nil } }
     if link.isLossless { return 0 }
     return network?.measurements(of: link.id).map {
       $0.bytesSent == 0 ? 0 : Double($0.bytesSentAgain) / Double($0.bytesSent)

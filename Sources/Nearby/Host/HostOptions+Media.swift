@@ -36,7 +36,8 @@ extension HostOptions {
         case .relay: break
         }
       }
-      if media.contains(.relay) || relayAudience != .nobody { options.append(.relay) }
+      // Whatever it passes on itself, a relay may lead to it.
+      options.append(.relay)
       return options
     }
   }

@@ -35,7 +35,7 @@ public struct HostOptions: Sendable {
   public init() {}
 }
 
-/// Whose links a host passes on, where it has several media, and the limits of that.
+/// The hosts whose links a host with several media passes on, and the limits of that.
 public struct RelayOptions: Hashable, Sendable {
   /// Nil: all, where `HostMedium.relay` is among its media; else members.
   public var audience: RelayAudience?

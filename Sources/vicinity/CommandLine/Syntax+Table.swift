@@ -340,7 +340,7 @@ extension Syntax {
         summary: "whose links this host passes on, with several media (members; with --medium relay: all)",
         group: .host, isInEnvironment: true),
       .init(
-        name: "relay-links", value: .number("N", 1...10_000),
+        name: "relay-links", value: .number("N", 1...1_024),
         summary: "how many links of others it passes on at a time, of which a quarter of one host (128)", group: .host,
         isInEnvironment: true),
       .init(

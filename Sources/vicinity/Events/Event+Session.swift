@@ -57,7 +57,7 @@ extension Event {
   static func unreached(_ member: Member, _ label: String) -> Event {
     about(member, "unreached", .news) { paint in
       [
-        "no network leads to \(paint.named(member, label)) yet: a computer that is connected with both of you leads there, unless it runs with \(paint(.strong, "--relay-for nobody"))"
+        "no network leads to \(paint.named(member, label)) yet. Somebody in this session whose computer has networks of both of you leads there, unless it runs with \(paint(.strong, "--relay-for nobody"))"
       ]
     }
   }
@@ -71,7 +71,8 @@ extension Event {
 
   static func mediumChanged(_ member: Member, _ label: String) -> Event {
     about(member, "mediumChanged", .news, [member.medium.map { .text("medium", $0) }]) { paint in
-      ["\(paint.named(member, label)) is reached by \(member.medium ?? "another medium") now"]
+      let way = member.medium == "relay" ? "through another computer" : "by \(member.medium ?? "another medium")"
+      return ["\(paint.named(member, label)) is reached \(way) now"]
     }
   }
 
@@ -294,7 +295,7 @@ extension Paint {
 }
 
 extension ClockMeasurement {
-  /// Such as "the clock of Ben is 0.031 ms ahead, ± 0.12 ms".
+  /// Such as "the clock of Ben is 0.03 ms ahead, ± 0.12 ms".
   fileprivate func sentence(_ name: String?) -> String {
     let (apart, error) = (abs(lead / .milliseconds(1)), error / .milliseconds(1))
     return "the clock of \(name.map(PlainText.brief) ?? host.text) is \(Quantity.threeDigits(apart)) ms "
