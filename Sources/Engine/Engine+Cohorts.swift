@@ -1,4 +1,4 @@
-import Wire
+public import Wire
 
 /// Cohorts: one operation and one output for many members in the same state.
 extension Engine {
@@ -66,6 +66,17 @@ extension Engine {
   func emitState(_ cohort: Cohort, _ slots: SlotSet, _ state: PairState) {
     forEachReport(cohort, slots) { emit(.members($0, state, of: $1)) }
     reviewClock(of: cohort.presence.group)
+  }
+
+  /// The members of a host that are connected, and with whom.
+  public func connectedMembers(at host: HostID) -> [(views: [MemberView], locals: Locals)] {
+    var all: [(views: [MemberView], locals: Locals)] = []
+    for presence in hosts[host]?.presences.values ?? [] {
+      for cohort in presence.cohorts {
+        forEachReport(cohort, cohort.relations.connected) { all.append((views: $0, locals: $1)) }
+      }
+    }
+    return all
   }
 
   func emitSuspended(_ cohort: Cohort, _ slots: SlotSet, _ isSuspended: Bool) {

@@ -80,6 +80,7 @@ extension HostDriver {
       ended(id, reason)
     case .decision(let id, let view, let local, _):
       guard let port = sessions[local] else { return }
+      members.update(member(view))
       let decision = TrustDecision(id, member(view), loop)
       decisions[id] = decision
       report(.decision(decision), port)
@@ -97,8 +98,13 @@ extension HostDriver {
     case .conflict(let host):
       report(.conflict(host))
     case .mediumChanged(let host, _):
-      for member in members.update(mediumName(of: host), on: host) {
-        report(.mediumChanged(member), sessions.values.filter { $0.member(member.id) != nil })
+      for (views, locals) in connectedMembers(at: host) {
+        let ports = ports(of: locals)
+        for view in views {
+          let member = member(view)
+          members.update(member)
+          report(.mediumChanged(member), ports)
+        }
       }
     case .publish, .withdraw, .publishRoster, .withdrawRoster, .browse, .stopBrowsing, .probe, .dial, .dialAlso,
       .wantsToSend, .datagram, .close, .persist, .publishRelay, .withdrawRelay, .circuitOpened, .circuitBytes,

@@ -69,23 +69,10 @@ final class MemberTable: Sendable {
     numbers = SlotSet()
   }
 
-  /// It is away, or present again.
+  /// It is away or present again, is reached by another medium, or has shown its certificates.
   func update(_ member: Member) {
     state.withLock { state in
       if let number = state.numbers[member.id] { state.entries[number]?.member = member }
-    }
-  }
-
-  /// Sets the medium of the host's members, and returns them.
-  func update(_ medium: String?, on host: HostID) -> [Member] {
-    state.withLock { state in
-      var moved: [Member] = []
-      for number in state.entries.indices {
-        guard state.entries[number]?.member.host == host else { continue }
-        state.entries[number]?.member.medium = medium
-        if let member = state.entries[number]?.member { moved.append(member) }
-      }
-      return moved
     }
   }
 

@@ -44,7 +44,7 @@ public struct Member: Hashable, Sendable, Identifiable, CustomStringConvertible 
   public let awaySince: ContinuousClock.Instant?
   /// The name of the medium over which it is reached, such as `lan`, as this value was reported; nil where it was not yet,
   /// and for a peer of this host.
-  public internal(set) var medium: String?
+  public let medium: String?
   /// The member's encryption preference, as its host says.
   public let encryption: Encryption
   /// The member, or this session, whose invitation brought it to the session, as its host says; nil where there was
