@@ -131,6 +131,8 @@ package struct Sabotage: OptionSet, Sendable {
   package static let withdrawsAll = Sabotage(rawValue: 1 << 61)
   /// An invitation from before a removal brings the member back.
   package static let keepsInvitations = Sabotage(rawValue: 1 << 62)
+  /// A relay for members alone leads nobody.
+  package static let declinesMembers = Sabotage(rawValue: 1 << 63)
 }
 
 extension Sabotage {

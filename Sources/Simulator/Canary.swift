@@ -67,6 +67,7 @@ public struct Canary: Sendable, CaseIterable {
     Canary(name: "believesRelays", sabotage: .believesRelays, scenarios: [.badRelay]),
     Canary(name: "relaysForAll", sabotage: .relaysForAll, scenarios: [.badRelay]),
     Canary(name: "ignoresCircuitCredit", sabotage: .ignoresCircuitCredit, scenarios: [.badRelay]),
+    Canary(name: "declinesMembers", sabotage: .declinesMembers, scenarios: [.introduced]),
     Canary(name: "probesAtLeisure", sabotage: .probesAtLeisure, scenarios: [.discovery, .churn]),
     Canary(name: "tellsRefused", sabotage: .tellsRefused, scenarios: [.gateways]),
     Canary(name: "tellsOneByOne", sabotage: .tellsOneByOne, scenarios: [.gateways]),

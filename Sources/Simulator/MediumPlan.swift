@@ -7,6 +7,8 @@ struct MediumPlan: Sendable {
   var latency: Int
   /// Bytes each second of a link; 0 is without limit.
   var bandwidth = 0
+  /// Packets that are lost, of a thousand: a datagram is gone, and a link's bytes are sent again.
+  var loss = 0
   /// 0: its links have no datagrams.
   var datagramBytesMax = 0
   /// The bytes in flight that a sender's socket holds.

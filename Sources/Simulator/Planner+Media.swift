@@ -23,6 +23,7 @@ extension Planner {
     var wifi = MediumPlan.wifi
     wifi.latency = random.pick([1, 2, 10, 40])
     wifi.bandwidth = random.pick([0, 1_000_000])
+    wifi.loss = random.pick([0, 0, 20, 200])
     let bluetooth = MediumPlan.bluetooth(
       latency: random.pick([15, 40, 100]), bandwidth: random.pick([60_000, 150_000]))
     use(random.flip() ? [wifi, bluetooth, .cable()] : [wifi, bluetooth])

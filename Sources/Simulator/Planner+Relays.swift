@@ -62,6 +62,30 @@ extension Planner {
     at(0, .turnOff(medium: Self.near, walker, milliseconds: 35_000, isNoticed: true))
   }
 
+  /// A member with both media invites the others, and leads them to each other. Nobody looks for relays.
+  mutating func introduced() {
+    let relay = size(1, 2)
+    add(near: relay, relays: 1, far: size(1, 2))
+    var rules = RelayRules()
+    rules.isForMembers = true
+    for host in plan.hosts.indices {
+      plan.hosts[host].settings.looksForRelays = false
+      plan.hosts[host].settings.relay = host == relay ? rules : nil
+    }
+    let inviter = PeerRef(host: relay)
+    at(moment(0, 500), .browse(inviter, type: 0))
+    for (place, ref) in refs.filter({ $0 != inviter }).enumerated() {
+      at(moment(0, 500), .advertise(ref, type: 0, info: 0))
+      at(6_000 + place * 400, .invite(inviter, end: 0, ref, type: 0, timeout: 15_000))
+    }
+    plan.active = 60_000
+    plan.settling = 40_000
+    everybodyTalksAcross(relays: relay..<(relay + 1), count: 30)
+    guard random.flip() else { return plan.isCalm = true }
+    let time = random.within(500...8_000)
+    at(moment(25_000), .turnOff(medium: random.below(2), relay, milliseconds: time, isNoticed: random.flip()))
+  }
+
   /// A relay dies beside another one.
   mutating func relayDies() {
     add(near: size(1, 2), relays: 2, far: 1)

@@ -43,6 +43,7 @@ extension Planner {
     case .relayDies: relayDies()
     case .twoRelays: twoRelays()
     case .badRelay: badRelay()
+    case .introduced: introduced()
     case .crowd5000: crowd5000()
     }
   }

@@ -38,6 +38,7 @@ public enum Scenario: String, CaseIterable, Sendable {
   case relayDies = "relay-dies"
   case twoRelays = "two-relays"
   case badRelay = "bad-relay"
+  case introduced
   case large
   case crowd5000
 
@@ -79,6 +80,7 @@ public enum Scenario: String, CaseIterable, Sendable {
     case .relayDies: "a relay dies beside another one"
     case .twoRelays: "two relays of which each comes and goes"
     case .badRelay: "a relay that tampers and lies beside an honest one, and a host that floods both"
+    case .introduced: "members with no common medium, through one of their session that relays for members alone"
     case .crowd: "many peers on several hosts, who come and go"
     case .gateways: "hosts with many endpoints of one group: subsets, refusals by some, latecomers and leavers"
     case .large: "40 to 100 hosts in one session"

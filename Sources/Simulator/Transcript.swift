@@ -61,7 +61,7 @@ struct Transcript {
       for view in views { mix(view.endpoint.raw.low) }
       mix(Self.code(of: state))
       for local in locals.all { mix(local.raw.low) }
-    case .mediumChanged(let host, let medium): mix(host.raw.low &+ UInt64(medium.rawValue))
+    case .mediumChanged(let host, let medium, _): mix(host.raw.low &+ UInt64(medium.rawValue))
     case .away(let view, let locals):
       mix(view.endpoint.raw.low)
       mix(view.awaySince == nil ? 0 : 1)

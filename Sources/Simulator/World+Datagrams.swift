@@ -35,7 +35,7 @@ extension World {
     tally.bytes += bytes.count
     guard isUp(from: host.index, to: link.ends[1 - side].host, by: link.medium) else { return }
     for copy in 0..<(wires.chance(perMille: faults.datagramTwice) ? 2 : 1) {
-      if wires.chance(perMille: faults.datagramLoss) {
+      if wires.chance(perMille: faults.datagramLoss) || isLost(on: link) {
         tally.faults += 1
         continue
       }

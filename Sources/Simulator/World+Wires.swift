@@ -311,9 +311,19 @@ extension World {
     let gone = max(now, link.ends[side].freeAt)
     link.ends[side].freeAt = link.bandwidth > 0 ? gone + Int64(size) * 1_000_000_000 / link.bandwidth : gone
     let jitter = Int64(wires.below(faults.jitter * 1_000 + 1)) * 1_000
-    let time = max(link.ends[side].freeAt + link.latency + jitter, link.ends[side].arrivalLast)
+    let again = isLost(on: link) ? Self.resendingTime : 0
+    let time = max(link.ends[side].freeAt + link.latency + jitter + again, link.ends[side].arrivalLast)
     link.ends[side].arrivalLast = time
     return time
+  }
+
+  /// The time after which TCP sends again what was lost, at the soonest.
+  private static let resendingTime: Int64 = 200_000_000
+
+  /// Whether the medium loses a packet of the link.
+  func isLost(on link: SimLink) -> Bool {
+    guard !isHealed, plan.media.indices.contains(link.medium), plan.media[link.medium].loss > 0 else { return false }
+    return wires.chance(perMille: plan.media[link.medium].loss)
   }
 
   private func sendEnd(_ link: SimLink, _ side: Int) {

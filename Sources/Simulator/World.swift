@@ -242,7 +242,7 @@ final class World {
     if !host.plan.isDurable { host.disk = [:] }
     var settings = host.plan.settings
     if !plan.media.isEmpty { settings.media = plan.media.map(\.profile) }
-    if relayMedium != nil, host.plan.media.count > 1 { settings.relay = RelayRules() }
+    if relayMedium != nil, host.plan.media.count > 1 { settings.relay = settings.relay ?? RelayRules() }
     settings.addresses = addresses(of: host)
     settings.isDurable = host.plan.isDurable
     var random = Random(seed: plan.seed, stream: UInt64(1_000 + host.index * 100 + host.run))
@@ -393,7 +393,7 @@ final class World {
     case .types:
       // No program here browses for them.
       break
-    case .mediumChanged(let other, let medium): changed(medium, to: other, host)
+    case .mediumChanged(let other, let medium, _): changed(medium, to: other, host)
     case .found, .updated, .lost, .invitation, .invitationEnded, .inviteeNotConnected, .members, .suspended, .away,
       .deliveryStatus, .clockStepped,
       .writable, .decision, .decisionEnded, .comparison, .comparisonEnded, .conflict, .streamOpened, .streamWritable,
