@@ -5,10 +5,11 @@ import Wire
 
 @Suite struct LinkCheckTests {
   private func link(
-    _ roundTrip: Duration?, loss: Double? = 0, bytesSent: UInt64 = 1 << 20, medium: String = "lan"
+    _ roundTrip: Duration?, loss: Double? = 0, bytesSent: UInt64 = 1 << 20, medium: String = "lan", relay: HostID? = nil
   ) -> HostLink {
     HostLink(
-      host: HostID(ID128(high: 1, low: 2)), medium: medium, relay: nil, address: roundTrip.map { _ in "10.0.0.5:7777" },
+      host: HostID(ID128(high: 1, low: 2)), medium: medium, relay: relay,
+      address: roundTrip.map { _ in "10.0.0.5:7777" },
       isStandby: false, roundTrip: roundTrip, bytesPerSecond: 1, bytesSent: bytesSent, bytesReceived: bytesSent,
       loss: loss)
   }
@@ -37,5 +38,14 @@ import Wire
     #expect(findings[0].says.contains("(10.0.0.5:7777) is slow, with a round trip of 180 ms."))
     #expect(findings[1].says.contains("loses 5 % of its bytes."))
     #expect(findings.allSatisfy { $0.cure?.contains("Wi-Fi") == true })
+  }
+
+  @Test("P-SES-8 A link through a relay has the time of two legs, and is named with the relay where it takes longer")
+  func relayed() {
+    let relay = HostID(ID128(high: 3, low: 4))
+    #expect(LinkCheck.findings([link(.milliseconds(180), medium: "relay", relay: relay)]).map(\.state) == [.good])
+    let findings = LinkCheck.findings([link(.milliseconds(400), medium: "relay", relay: relay)])
+    #expect(findings.first?.says.contains("through the relay \(relay) to the host") == true)
+    #expect(findings.first?.cure?.contains("in common") == true)
   }
 }

@@ -2,15 +2,17 @@
 package enum LinkCheck {
   /// A local network answers in a few milliseconds, and a poor Wi-Fi in some tens.
   private static let roundTripMax: Duration = .milliseconds(100)
+  /// One of the two legs may be a radio.
+  private static let relayedRoundTripMax: Duration = .milliseconds(250)
   private static let lossMax = 0.02
   /// A lost packet is a large part of fewer bytes.
   private static let judgedBytesMin: UInt64 = 64 << 10
   /// More findings than this have one cause.
   private static let findingsMax = 8
 
-  /// None without a link over a network that has been measured: a radio is slow by nature.
+  /// None without a link over a network that has been measured, or through a relay: a radio is slow by nature.
   package static func findings(_ links: [HostLink]) -> [Finding] {
-    let measured = links.filter { $0.roundTrip != nil && $0.medium == "lan" }
+    let measured = links.filter { $0.roundTrip != nil && ($0.medium == "lan" || $0.relay != nil) }
     let poor = measured.compactMap(finding)
     if !poor.isEmpty || measured.isEmpty { return Array(poor.prefix(findingsMax)) }
     let longest = measured.compactMap(\.roundTrip).max() ?? .zero
@@ -25,13 +27,21 @@ package enum LinkCheck {
 
   private static func finding(_ link: HostLink) -> Finding? {
     var faults: [String] = []
-    if let roundTrip = link.roundTrip, roundTrip > roundTripMax {
+    if let roundTrip = link.roundTrip, roundTrip > (link.relay == nil ? roundTripMax : relayedRoundTripMax) {
       faults.append("is slow, with a round trip of \(milliseconds(roundTrip))")
     }
     if let loss = link.loss, loss > lossMax, link.bytesSent >= judgedBytesMin {
       faults.append("loses \(Int((loss * 100).rounded())) % of its bytes")
     }
     if faults.isEmpty { return nil }
+    if let relay = link.relay {
+      return Finding(
+        .link, .doubtful,
+        "The link through the relay \(relay) to the host \(link.host) \(faults.joined(separator: " and ")).",
+        cure:
+          "Give both computers a medium in common, such as one network or a shared folder: the link moves there by itself."
+      )
+    }
     let place = link.address.map { " (\($0))" } ?? ""
     return Finding(
       .link, .doubtful,

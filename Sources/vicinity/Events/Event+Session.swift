@@ -57,7 +57,7 @@ extension Event {
   static func unreached(_ member: Member, _ label: String) -> Event {
     about(member, "unreached", .news) { paint in
       [
-        "no network leads to \(paint.named(member, label)) yet. Somebody in this session whose computer has networks of both of you leads there, unless it runs with \(paint(.strong, "--relay-for nobody"))"
+        "no network leads to \(paint.named(member, label)) yet. A member whose computer has networks of both of you leads there, unless it runs with \(paint(.strong, "--relay-for nobody")); so does any other computer, if all three run with \(paint(.strong, "--medium relay")) beside their other media"
       ]
     }
   }
