@@ -159,7 +159,7 @@ extension Engine {
     if wasOpen, bond.medium != link.medium {
       // After a restart it is not known which one it was, and programs are told.
       if bond.medium != nil { bond.mediumChanged = now }
-      emit(.mediumChanged(bond.host.id, link.medium))
+      emit(.mediumChanged(bond.host.id, link.medium, connectedMembers(at: bond.host)))
     }
     bond.medium = link.medium
     dirty.touch(bond: bond.host.id)

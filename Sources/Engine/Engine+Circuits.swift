@@ -166,7 +166,7 @@ extension Engine {
     wakeLinksWithCircuits()
   }
 
-  /// Ends a circuit that is not open, in both directions.
+  /// Ends a circuit in both directions, at once.
   func refuse(_ leg: CircuitLeg, _ reason: Reason) {
     ended(leg, reason)
     leg.end = reason

@@ -1,4 +1,4 @@
-public import Wire
+import Wire
 
 /// Cohorts: one operation and one output for many members in the same state.
 extension Engine {
@@ -29,6 +29,7 @@ extension Engine {
   /// Marks a cohort as changed, so that it may be merged with an alike one when the mutation ends.
   func markDirty(_ cohort: Cohort) {
     cohort.isDirty = true
+    circuits.mustReview = true
     let presence = cohort.presence
     if presence.isDirty { return }
     presence.isDirty = true
@@ -69,11 +70,11 @@ extension Engine {
   }
 
   /// The members of a host that are connected, and with whom.
-  public func connectedMembers(at host: HostID) -> [(views: [MemberView], locals: Locals)] {
-    var all: [(views: [MemberView], locals: Locals)] = []
-    for presence in hosts[host]?.presences.values ?? [] {
+  func connectedMembers(at host: RemoteHost) -> [MemberReport] {
+    var all: [MemberReport] = []
+    for presence in host.presences.values {
       for cohort in presence.cohorts {
-        forEachReport(cohort, cohort.relations.connected) { all.append((views: $0, locals: $1)) }
+        forEachReport(cohort, cohort.relations.connected) { all.append(MemberReport(members: $0, locals: $1)) }
       }
     }
     return all

@@ -444,6 +444,7 @@ extension Engine {
   private func move(_ presence: Presence, to group: Group, offset: Int) {
     let host = presence.host
     host.presences[presence.group.serial] = nil
+    circuits.mustReview = true
     let shared = group.presences[host.id]
     let target = shared ?? Presence(host: host, group: group)
     group.presences[host.id] = target

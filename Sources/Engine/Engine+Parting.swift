@@ -31,6 +31,7 @@ extension Engine {
       presence.strand?.isLeft = true
       group.presences[member.host.id] = nil
       member.host.presences[group.serial] = nil
+      circuits.mustReview = true
       forgetIfUnknown(member.host)
     } else if !presence.hasJoined {
       // With its last endpoint in the group, the host may have dropped the group.

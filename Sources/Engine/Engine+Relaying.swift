@@ -24,7 +24,7 @@ extension Engine {
   /// Leads a circuit on to another host, over a link that may have to be dialled first.
   func relay(_ open: CircuitOpen, from link: Link) {
     func refuse(_ reason: Reason) { send(CircuitEnd(circuit: open.circuit, reason: reason), on: link) }
-    guard let rules = settings.relay, isRelay, isOpenRelay || areMembers(link, open.to) else {
+    guard let rules = settings.relay, isRelay, isOpenRelay || mayLead(link, to: open.to) else {
       return refuse(.declined)
     }
     guard circuits.relayedCount < rules.circuitsMax, mayAdd(to: link.host) || sabotage.contains(.relaysForAll)
@@ -44,10 +44,27 @@ extension Engine {
   }
 
   /// Whether both hosts have joined a session of this one, by whatever groups it has in common with them.
-  private func areMembers(_ link: Link, _ far: HostID) -> Bool {
-    guard link.gate.isOpen, let onward = hosts[far].flatMap(openLink), onward.gate.isOpen else { return false }
-    return link.host.presences.keys.contains { group in
-      [link, onward].allSatisfy { $0.host.presences[group]?.isConnected == true }
+  private func areMembers(_ one: RemoteHost, _ other: RemoteHost) -> Bool {
+    guard !sabotage.contains(.declinesMembers) else { return false }
+    return one.presences.keys.contains { group in
+      [one, other].allSatisfy { $0.presences[group]?.isConnected == true }
+    }
+  }
+
+  private func mayLead(_ link: Link, to far: HostID) -> Bool {
+    guard link.gate.isOpen, let host = hosts[far], openLink(to: host)?.gate.isOpen == true else { return false }
+    return areMembers(link.host, host)
+  }
+
+  /// Ends the circuits of hosts that are members no more.
+  func reviewRelayed() {
+    circuits.mustReview = false
+    guard circuits.relayedCount > 0, !isOpenRelay else { return }
+    for link in links.values {
+      for leg in link.circuits?.legs.values ?? [] where !leg.isOpenedHere {
+        guard case .leg(let onward) = leg.far, !areMembers(link.host, onward.link.host) else { continue }
+        refuse(leg, .declined)
+      }
     }
   }
 

@@ -233,7 +233,8 @@ extension Engine {
     host.key = row.key
     host.incarnation = row.incarnation
     host.learn(byHearsay: row.addresses)
-    let bond = Bond(host: host, nonce: row.nonce, suspensionMax: longestSuspension, at: now)
+    let suspension = row.suspension == 0 ? longestSuspension : .milliseconds(Int(row.suspension))
+    let bond = Bond(host: host, nonce: row.nonce, suspensionMax: suspension, at: now)
     bond.restore(row)
     for (serial, presence) in host.presences.keys.map({ ($0, host.presences[$0]) }) {
       let strand = row.strands.first { $0.group == UInt64(serial) }

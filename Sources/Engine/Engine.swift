@@ -166,6 +166,7 @@ public final class Engine {
     if relayMedium != nil { reviewRelaySearch() }
     takeAdhocNews()
     pumpLoopback()
+    if circuits.mustReview { reviewRelayed() }
     mergeAlikeCohorts()
     flushStore()
     wakeLinks()

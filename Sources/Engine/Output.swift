@@ -108,6 +108,12 @@ public enum DeliveryStatus: UInt8, Hashable, Sendable {
   case unknown
 }
 
+/// Members, and the local endpoints that a report of them is for.
+public struct MemberReport: Sendable {
+  public let members: [MemberView]
+  public let locals: Locals
+}
+
 /// The local endpoints that an output is for. Shared storage: a copy costs nothing.
 public enum Locals: Hashable, Sendable {
   case one(EndpointID)
@@ -183,8 +189,9 @@ public enum Output {
   case datagram(LinkID, Payload)
   /// The link is not needed any more: send what `fill` still gives, then close it.
   case close(LinkID, Reason)
-  /// The link in use to the host is now one of this medium, where it was one of another.
-  case mediumChanged(HostID, MediumID)
+  /// The link in use to the host is now one of this medium, where it was one of another; with the members that are
+  /// connected there.
+  case mediumChanged(HostID, MediumID, [MemberReport])
 
   /// A circuit is open: run a link over it, as the side that dials or as the other.
   case circuitOpened(CircuitID, isDialed: Bool)

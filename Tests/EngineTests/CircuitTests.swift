@@ -13,6 +13,8 @@ import Wire
     var rules = RelayRules()
     change(&rules)
     settings.relay = rules
+    // As hosts have it that are not asked to relay for strangers.
+    settings.looksForRelays = !rules.isForMembers
     return try network.host("relay", settings)
   }
 
@@ -149,6 +151,11 @@ import Wire
     network.run(.seconds(1))
     #expect(a.last(Heard.self) == nil)
     #expect(relay.engine.longestSuspension == MediumProfile.lan.suspensionMax)
+    // Who is a member no more is led to nobody.
+    try relay.engine.remove(b.endpoint, from: sessions[0].endpoint, ban: false, at: network.now)
+    network.run(.milliseconds(10))
+    #expect(a.last(CircuitEnd.self) == CircuitEnd(circuit: 1, reason: .declined))
+    #expect(relay.engine.relayed.circuits == 0)
   }
 
   @Test("P-SES-8 A host without the feature is not led to, and one that does not answer is given up in time")

@@ -41,7 +41,7 @@ extension LabTests {
         #expect(try await bert.messages(from: anna.peer) == texts)
         for one in [anna, bert] {
           let events = try await one.gate.asks("GET", "/v1/events?event=mediumChanged")["items"]?.list ?? []
-          #expect(events.compactMap { $0["medium"] } == ["lan", "folder"])
+          #expect(events.compactMap { $0["medium"] }.suffix(2) == ["lan", "folder"])
           let member = try await one.gate.asks("GET", "\(one.session)/members")["items"]?.list?.first
           #expect(member?["medium"] == "folder")
           #expect(try await one.connected() == [one.peer == anna.peer ? bert.peer : anna.peer])

@@ -6,6 +6,8 @@ final class Circuits {
   var ends = OrderedDictionary<CircuitID, CircuitLeg>()
   /// The count of circuits through this host.
   var relayedCount = 0
+  /// Whether members have changed since it was looked whether circuits are between members.
+  var mustReview = false
   /// The bytes that have gone through this host over them.
   var relayedBytes: UInt64 = 0
   /// Legs that are not open yet and have a due time.

@@ -111,7 +111,8 @@ struct GroupClock {
     return set(best.origin, tolerance: max(Self.reportedMin, best.error(at: now) * 2))
   }
 
-  /// Notes the difference that is left between the partner's clock, whose origin was measured, and this one.
+  /// Notes the difference that is left between the partner's clock, whose origin was measured, and this one: none where the
+  /// measurement has just set this one. The host that is followed measures the others, and sets its clock by none.
   mutating func compare(with host: HostID, at origin: Instant, within error: Duration) {
     if host == partner { comparison = ClockComparison(host: host, lead: self.origin - origin, error: error) }
   }

@@ -308,6 +308,8 @@ struct BondRow: Part {
   var strands: [StrandRow]
   var incoming: [IncomingRow]
   var features: Hello.Features
+  /// How long the pairs outlast the loss of their link, in milliseconds; 0 where that is not known.
+  var suspension: UInt32
 
   struct StrandRow: Part {
     var id: UInt32
@@ -384,6 +386,7 @@ struct BondRow: Part {
       IncomingRow(id: $0.id, received: $0.received, group: UInt64($0.group ?? 0))
     }
     features = bond.features
+    suspension = UInt32(bond.suspensionMax / .milliseconds(1))
   }
 
   init(from reader: inout Reader) throws(WireError) {
@@ -400,8 +403,9 @@ struct BondRow: Part {
     lastStrand = try reader.counted32("strand")
     strands = try reader.list("strands", max: listMax)
     incoming = try reader.list("incoming", max: listMax)
-    // Rows of an earlier version end here.
+    // Rows of earlier versions end here, or after the next.
     features = Hello.Features(rawValue: reader.atEnd ? 0 : try reader.varint())
+    suspension = reader.atEnd ? 0 : try reader.counted32("suspension")
   }
 
   func encode<S: Sink & ~Copyable & ~Escapable>(into sink: inout S) {
@@ -418,6 +422,7 @@ struct BondRow: Part {
     sink.put(list: strands, max: listMax)
     sink.put(list: incoming, max: listMax)
     sink.put(varint: features.rawValue)
+    sink.put(varint: suspension)
   }
 }
 

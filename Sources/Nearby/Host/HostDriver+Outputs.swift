@@ -97,10 +97,10 @@ extension HostDriver {
       }
     case .conflict(let host):
       report(.conflict(host))
-    case .mediumChanged(let host, _):
-      for (views, locals) in connectedMembers(at: host) {
-        let ports = ports(of: locals)
-        for view in views {
+    case .mediumChanged(_, _, let reports):
+      for one in reports {
+        let ports = ports(of: one.locals)
+        for view in one.members {
           let member = member(view)
           members.update(member)
           report(.mediumChanged(member), ports)

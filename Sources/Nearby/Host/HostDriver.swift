@@ -108,9 +108,6 @@ final class HostDriver: EngineDriver {
   var openLinks: [LinkState] { engine.openLinks }
   func usedLink(to host: HostID) -> LinkState? { engine.usedLink(to: host) }
   func mediumName(of host: HostID) -> String? { engine.mediumName(of: host) }
-  func connectedMembers(at host: HostID) -> [(views: [MemberView], locals: Locals)] {
-    engine.connectedMembers(at: host)
-  }
   var relayed: (circuits: Int, bytes: UInt64) { engine.relayed }
   func reach(of peer: PeerID, as type: ServiceType) -> ReachState? { engine.reach(of: peer, as: type) }
   /// The same moment by the engine's clock and by that of programs.
