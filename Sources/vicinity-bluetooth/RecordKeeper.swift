@@ -21,6 +21,8 @@ final class RecordKeeper: @unchecked Sendable {
   private let changed: () -> Void
   private var bus: BusConnection?
   private var retry: Timer?
+  /// The number of the latest try: the result of an earlier one, which may come after it, says nothing any more.
+  private var tries = 0
   private(set) var isRegistered = false
 
   init(_ record: HostRecord, _ inquirer: Inquirer, on reactor: Reactor, changed: @escaping () -> Void) {
@@ -61,6 +63,7 @@ final class RecordKeeper: @unchecked Sendable {
   }
 
   private func registerOnBus() {
+    tries += 1
     let options: [String: BusValue] = [
       "ServiceRecord": .string(record.xml), "Role": .string("server"), "RequireAuthentication": .boolean(false),
       "RequireAuthorization": .boolean(false), "AutoConnect": .boolean(false),
@@ -72,17 +75,19 @@ final class RecordKeeper: @unchecked Sendable {
     bus?.call(
       Self.service, "/org/bluez", "org.bluez.ProfileManager1", "RegisterProfile",
       [.objectPath(Self.object), .string(HostRecord.text(id)), .properties(options)]
-    ) { [weak self] answer in
+    ) { [weak self, tries] answer in
+      guard let self, tries == self.tries else { return }
       switch answer {
-      case .success: self?.set(true)
-      case .failure: self?.registerLocally()
+      case .success: set(true)
+      case .failure: registerLocally()
       }
     }
   }
 
   private func registerLocally() {
-    inquirer.register(record) { [weak self] succeeded in
-      guard let self else { return }
+    tries += 1
+    inquirer.register(record) { [weak self, tries] succeeded in
+      guard let self, tries == self.tries else { return }
       set(succeeded)
       if !succeeded { retryLater() }
     }

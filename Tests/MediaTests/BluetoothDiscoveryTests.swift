@@ -164,6 +164,34 @@ import Wire
     #expect(scene.actions == [.show(Self.ben, [Self.phone])])
   }
 
+  @Test func `A device that connects again and again delays neither inquiries nor other searches for long`() throws {
+    var scene = Scene()
+    scene.begin()
+    _ = scene.actions
+    scene.discovery.seen(Self.phone, deviceClass: Self.phoneClass)
+    scene.discovery.inquired(succeeded: true, at: scene.now)
+    scene.discovery.noticed(Self.laptop, at: scene.now)
+    var (searched, inquiries): ([BluetoothAddress], Int) = ([], 0)
+    for _ in 0..<100 {
+      scene.wait(.milliseconds(500))
+      for action in scene.actions {
+        switch action {
+        case .search(let device):
+          searched.append(device)
+          scene.discovery.noticed(Self.laptop, at: scene.now)
+          scene.discovery.searched(device, [], at: scene.now)
+        case .inquire:
+          inquiries += 1
+          scene.discovery.inquired(succeeded: true, at: scene.now)
+          scene.discovery.noticed(Self.laptop, at: scene.now)
+        case .show, .hide: Issue.record("\(action)")
+        }
+      }
+    }
+    #expect(searched.prefix(2).contains(Self.phone))
+    #expect(inquiries > 4)
+  }
+
   @Test func `A process that does not answer delays the next step, and no more`() throws {
     var scene = Scene()
     scene.begin()

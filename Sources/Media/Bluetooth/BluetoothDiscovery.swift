@@ -8,7 +8,8 @@ internal import Wire
 /// Invariants:
 /// - An inquiry takes the adapter's air time, so there is none while nobody browses. While somebody does, the pause between
 ///   two doubles for as long as nothing changes, until they take less than 5 % of the time.
-/// - One inquiry or one search at a time; each has a limit of time, whatever the process does.
+/// - One inquiry or one search at a time; each has a limit of time, whatever the process does. An inquiry that is due waits for
+///   `searchesMax` searches at most, and devices are searched in turns: one that connects again and again delays nobody for long.
 /// - A host is there until an inquiry has missed its device three times and the device does not answer a search, or it
 ///   answers that it has no such host.
 struct BluetoothDiscovery {
@@ -34,6 +35,8 @@ struct BluetoothDiscovery {
   private static let failuresMax = 2
   /// A device without hosts is asked again after this time: a program may have been started there.
   static let searchAgain: Duration = .seconds(60)
+  /// Searches between two inquiries, where the second is due.
+  static let searchesMax = 8
   static let devicesMax = 256
   static let hostsMax = 64
 
@@ -41,7 +44,7 @@ struct BluetoothDiscovery {
     var hosts: [HostID] = []
     var missed = 0
     var failures = 0
-    /// Computers come first.
+    /// Of those that were never searched, computers come first.
     var isComputer: Bool
     var isSeen = false
     var searched: Instant?
@@ -60,6 +63,8 @@ struct BluetoothDiscovery {
   private var inquiry: Instant?
   private var search: (device: BluetoothAddress, limit: Instant)?
   private var nextInquiry: Instant?
+  /// Searches since the last inquiry.
+  private var searches = 0
   private var pause = pauseMin
   private var isFirst = true
   private var hasChanged = false
@@ -141,11 +146,14 @@ struct BluetoothDiscovery {
     if let limit = inquiry, limit <= now { endInquiry(succeeded: false, now) }
     if let limit = search?.limit, limit <= now { endSearch(nil, now) }
     guard isAvailable, inquiry == nil, search == nil else { return }
-    if let address = nextToSearch {
+    let isInquiryDue = isBrowsing && nextInquiry.map { $0 <= now } == true
+    if !isInquiryDue || searches < Self.searchesMax, let address = nextToSearch {
+      searches += 1
       devices[address]?.wantsSearch = false
       search = (address, now + Self.searchTimeMax)
       actions.append(.search(address))
-    } else if isBrowsing, let next = nextInquiry, next <= now {
+    } else if isInquiryDue {
+      searches = 0
       for address in devices.keys { devices[address]?.isSeen = false }
       inquiry = now + Self.inquiryTimeMax
       actions.append(.inquire(units: isFirst ? Self.firstUnits : Self.laterUnits))
@@ -183,8 +191,11 @@ struct BluetoothDiscovery {
   }
 
   private var nextToSearch: BluetoothAddress? {
-    let waiting = devices.filter { $0.value.wantsSearch }
-    return waiting.min { ($0.value.isComputer ? 0 : 1, $0.key) < ($1.value.isComputer ? 0 : 1, $1.key) }?.key
+    devices.filter { $0.value.wantsSearch }.min { Self.turn($0) < Self.turn($1) }?.key
+  }
+
+  private static func turn(_ entry: (key: BluetoothAddress, value: Device)) -> (Int64, Int, BluetoothAddress) {
+    (entry.value.searched?.nanoseconds ?? .min, entry.value.isComputer ? 0 : 1, entry.key)
   }
 
   private mutating func endSearch(_ hosts: [HostID]?, _ now: Instant) {
