@@ -7,36 +7,6 @@ host A
 host B
 MEDIUM_A=bluetooth:hci0 MEDIUM_B=bluetooth:hci1
 
-# chat HOST NAME OPTIONS…: the host's chat, which `tell` tells what to do; its events lie in /tmp/said.
-chat() {
-  local host=$1
-  shift
-  on "$host" sh -c 'rm -f /tmp/say && mkfifo /tmp/say && mkdir -p /tmp/files && : >/tmp/said'
-  # shellcheck disable=SC2016
-  on "$host" sh -c 'echo $$ >/tmp/chat.pid
-    exec /share/vicinity chat radio --accept --json --keys ephemeral --to-folder /tmp/files --name "$@" <>/tmp/say >/tmp/said 2>/tmp/failed' \
-    _ "$@" &
-  eventually 60 happened "$host" '"event":"started"'
-}
-
-# shellcheck disable=SC2016
-tell() { on "$1" sh -c 'printf "%s\n" "$1" >/tmp/say' _ "$2"; }
-
-happened() { on "$1" grep -q "$2" /tmp/said; }
-
-# says FROM TO TEXT: a message arrives.
-says() {
-  tell "$1" "say $3"
-  eventually 30 happened "$2" "\"text\":\"$3\""
-}
-
-# over HOST MEDIUM: the link of its only member is of this medium.
-over() {
-  tell "$1" peers
-  sleep 0.2
-  on "$1" sh -c 'grep "\"event\":\"peers\"" /tmp/said | tail -n 1' | grep -q "\"medium\":\"$2\""
-}
-
 file() {
   local start end
   on A dd if=/dev/urandom of=/tmp/photo bs=1M count=4 2>/dev/null
@@ -47,8 +17,6 @@ file() {
   say "bluetooth: a file of 4 MiB with $((4194304 / 10 / (end - start))) kB/s"
   test "$(on A sh -c 'sha256sum </tmp/photo')" = "$(on B sh -c 'sha256sum </tmp/files/photo')"
 }
-
-hundredths() { sed 's/ .*//; s/\.//' /proc/uptime; }
 
 stream() {
   tell A 'stream song'
@@ -90,35 +58,10 @@ steadily() {
 lan_goes() { on B ip link set lanB down; }
 lan_returns() { on B ip link set lanB up; }
 
-lan() {
-  ip link add lanA type veth peer name lanB
-  ip link set lanA netns "$HOST_A" && ip link set lanB netns "$HOST_B"
-  for each in A B; do
-    on "$each" ip link set "lan$each" up
-    bus "$each"
-    discovery "$each" "lan$each"
-  done
-}
-
-end_chats() {
-  for each in A B; do on "$each" sh -c 'kill "$(cat /tmp/chat.pid)"'; done
-  eventually 30 nobody
-}
-
-nobody() { [ -z "$(processes vicinity)" ]; }
-
-# processes PROGRAM: the numbers of those that run it.
-processes() {
-  local process
-  for process in /proc/[0-9]*; do
-    [ "$(readlink "$process/exe")" != "/share/$1.program" ] || echo "${process#/proc/}"
-  done
-}
-
 /share/rfcomm "$(controller 1)" "$(controller 0)"
-chat B Bert --medium "$MEDIUM_B"
+chat B radio Bert --medium "$MEDIUM_B"
 start=$(hundredths)
-chat A Anna --medium "$MEDIUM_A"
+chat A radio Anna --medium "$MEDIUM_A"
 passes "bluetooth: a peer is found" eventually 60 happened A '"event":"found"'
 say "bluetooth: found after $(($(hundredths) - start)) hundredths of a second"
 passes "bluetooth: it is connected" eventually 60 happened A '"event":"connected"'
@@ -130,10 +73,10 @@ passes "bluetooth: a file arrives" file
 passes "bluetooth: links go on without their processes, which come again" killed
 passes "bluetooth: a link that was cut is made again" sever
 on A sh -c 'grep "\"event\":\"peers\"" /tmp/said | tail -n 1'
-end_chats
-lan
-chat B Bert --medium "$MEDIUM_B" --medium lan
-chat A Anna --medium "$MEDIUM_A" --medium lan
+end_chats A B
+lan A B
+chat B radio Bert --medium "$MEDIUM_B" --medium lan
+chat A radio Anna --medium "$MEDIUM_A" --medium lan
 passes "both: a peer is connected" eventually 60 happened A '"event":"connected"'
 passes "both: the LAN is preferred" eventually 40 over A lan
 passes "both: nothing is lost when the LAN goes" steadily down lan_goes
@@ -141,6 +84,6 @@ passes "both: the session is on Bluetooth" eventually 40 over A bluetooth
 passes "both: nothing is lost when the LAN returns" steadily up lan_returns
 passes "both: the session is on the LAN again" eventually 60 over A lan
 passes "both: nobody was told of a loss" eval "! happened A '\"event\":\"notConnected\"' && ! happened B '\"event\":\"undelivered\"'"
-end_chats
+end_chats A B
 for each in A B; do on "$each" tail -n 3 /tmp/failed; done
 finish

@@ -155,4 +155,65 @@ meet() {
     test "$(on A sh -c 'sha256sum </tmp/photo')" = "$(on B sh -c "sha256sum <'/tmp/$1/photo'")"
 }
 
+# chat HOST TYPE NAME OPTIONS…: the host's chat, which `tell` tells what to do; its events lie in /tmp/said.
+chat() {
+  local host=$1
+  shift
+  on "$host" sh -c 'rm -f /tmp/say && mkfifo /tmp/say && mkdir -p /tmp/files && : >/tmp/said'
+  # shellcheck disable=SC2016
+  on "$host" sh -c 'echo $$ >/tmp/chat.pid
+    type=$1; shift
+    exec /share/vicinity chat "$type" --accept --json --keys ephemeral --to-folder /tmp/files --name "$@" <>/tmp/say >/tmp/said 2>/tmp/failed' \
+    _ "$@" &
+  eventually 60 happened "$host" '"event":"started"'
+}
+
+# shellcheck disable=SC2016
+tell() { on "$1" sh -c 'printf "%s\n" "$1" >/tmp/say' _ "$2"; }
+
+happened() { on "$1" grep -q "$2" /tmp/said; }
+
+# says FROM TO TEXT: a message arrives.
+says() {
+  tell "$1" "say $3"
+  eventually 30 happened "$2" "\"text\":\"$3\""
+}
+
+# over HOST MEDIUM: the link of its only member is of this medium.
+over() {
+  tell "$1" peers
+  sleep 0.2
+  on "$1" sh -c 'grep "\"event\":\"peers\"" /tmp/said | tail -n 1' | grep -q "\"medium\":\"$2\""
+}
+
+hundredths() { sed 's/ .*//; s/\.//' /proc/uptime; }
+
+# lan HOST OTHER: a cable between them, with Avahi on it.
+lan() {
+  ip link add "lan$1" type veth peer name "lan$2"
+  for each in "$1" "$2"; do
+    ip link set "lan$each" netns "$(eval echo "\$HOST_$each")"
+    on "$each" ip link set "lan$each" up
+    bus "$each"
+    discovery "$each" "lan$each"
+  done
+}
+
+# end_chats HOST…
+end_chats() {
+  # shellcheck disable=SC2016
+  for each in "$@"; do on "$each" sh -c 'kill "$(cat /tmp/chat.pid)"'; done
+  for each in "$@"; do eventually 30 ended "$each" || return 1; done
+}
+
+ended() { [ ! -e "/proc/$(on "$1" cat /tmp/chat.pid)/exe" ]; }
+
+# processes PROGRAM: the numbers of those that run it.
+processes() {
+  local process
+  for process in /proc/[0-9]*; do
+    [ "$(readlink "$process/exe")" != "/share/$1.program" ] || echo "${process#/proc/}"
+  done
+}
+
 finish() { exit "$RESULT"; }
