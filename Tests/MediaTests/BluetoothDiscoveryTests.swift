@@ -189,7 +189,7 @@ import Wire
       }
     }
     #expect(searched.prefix(2).contains(Self.phone))
-    #expect(inquiries > 4)
+    #expect(inquiries > 3)
   }
 
   @Test func `A process that does not answer delays the next step, and no more`() throws {
