@@ -112,7 +112,8 @@ struct RelayTests {
     // A second's worth may go at once.
     #expect(ContinuousClock.now - begun > .seconds(2))
     let link = try #require(await adas.links.first { $0.host == bobs.id && $0.relay == relay.id })
-    #expect(link.bytesPerSecond.map { (20_000...200_000).contains($0) } == true, "\(link)")
+    // Of the last bytes, by a machine that has other work, too.
+    #expect(link.bytesPerSecond.map { (2_000...200_000).contains($0) } == true, "\(link)")
     #expect(link.bytesSent > 200_000 && link.loss == 0)
     for host in [adas, bobs, relay] { await host.stop() }
   }
