@@ -38,7 +38,8 @@ more() { [ "$(told "$1" "$2")" -gt "$3" ]; }
 
 # Links stand without the daemon, and a host that comes later finds this one by the record that the new daemon has.
 restarted() {
-  kill "$BLUETOOTHD"
+  # On its way out by itself it would power the adapters off.
+  kill -KILL "$BLUETOOTHD"
   wait "$BLUETOOTHD"
   says A B 'without the daemon' || return 1
   bluetooth_daemon
