@@ -44,6 +44,7 @@ extension Engine {
     presence.repeats.remove(slot)
     let isNew = !presence.isAnnounced(slot)
     if isNew { presence.setAnnounced(slot, at: announced, isFirst: isFirst) }
+    presence.noteJoin(of: slot, at: announced, to: target.id)
     for cohort in named {
       // A first announcement to everybody there says the admission as well.
       if isFirst { cohort.relations.announced.insert(slot) } else { settle(cohort, SlotSet(slot), at: announced) }
@@ -56,6 +57,18 @@ extension Engine {
     // Members that join later are shown the identity then.
     guard isNew, local.settings.identity != nil else { return }
     for member in presence.members.values where member.index != nil { showIdentities(of: SlotSet(slot), to: member) }
+  }
+
+  /// An endpoint has left, and its host had read through `seen` by then. Joins that were addressed to it after that are
+  /// sent again at once, before the admissions and messages of these slots reach a host that does not know them.
+  func announceAgain(_ presence: Presence, inPlaceOf target: EndpointID, after seen: UInt64) {
+    let inVain = presence.joins(to: target, after: seen)
+    guard !inVain.isEmpty else { return }
+    for cohort in cohorts(of: presence) {
+      cohort.relations.announced.subtract(inVain.subtracting(cohort.relations.connected))
+    }
+    presence.repeats.formUnion(inVain)
+    announce(presence)
   }
 
   /// The endpoint to which a local one addresses its join: best one that has joined, since others may not know of this

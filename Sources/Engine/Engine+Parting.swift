@@ -37,6 +37,8 @@ extension Engine {
       // With its last endpoint in the group, the host may have dropped the group.
       presence.strand?.isLeft = true
       presence.forgetBond()
+    } else if let seen {
+      announceAgain(presence, inPlaceOf: member.id, after: seen)
     }
     if let successor = member.successor { succeed(successor, of: member) }
   }

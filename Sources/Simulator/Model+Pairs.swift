@@ -179,9 +179,10 @@ extension Model {
       if let there, there.leaves > 0, pair.leavesTold == there.leaves, !there.isSeeking, !isMissed(there) {
         violate(.theLeftStayAway, "\(here.label) meets \(there.label) again, which has left")
       }
+      // A host that crashed has its members as it stored them, and may not have stored that one has left since.
+      pair.leavesMet = (pair.state == .none ? here.metBefore[view.endpoint] : nil) ?? there?.leaves ?? 0
       pair.state = .connecting
       pair.isKnown = pair.isKnown || !here.choices.isLocked
-      pair.leavesMet = there?.leaves ?? 0
     case .connected:
       check(.statesInOrder, pair.state == .connecting) { says() }
       if let there { mayConnect(here, there, pair) }
@@ -193,7 +194,10 @@ extension Model {
       check(.statesInOrder, pair.state != .none && pair.state != .notConnected) { says() }
       if let there, pair.state == .connected { checkCause(here, there, reason) }
       // It may have been back and left again since.
-      if let there, reason == .left || reason == .gone { pair.leavesTold = min(there.leaves, pair.leavesMet + 1) }
+      if let there, reason == .left || reason == .gone {
+        awaitsStore(.left(here.id, member: there.id, leavesMet: pair.leavesMet), at: here.ref.host)
+        pair.leavesTold = min(there.leaves, pair.leavesMet + 1)
+      }
       if let there, reason == .full {
         // There was no room for one of the two.
         here.joinedWith.removeAll { $0 == there.id }

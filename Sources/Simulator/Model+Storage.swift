@@ -14,6 +14,7 @@ enum Unstored {
   case stored(resource: Int, through: UInt64)
   case end(resource: Int, isSenders: Bool)
   case answer(Refusing, before: Answers)
+  case left(EndpointID, member: EndpointID, leavesMet: Int)
 }
 
 /// The stored state of hosts, and the effects of a crash.
@@ -59,6 +60,7 @@ extension Model {
       endpoints[endpoint]?.leftAt = 0
     case .choice(let endpoint, let before): endpoints[endpoint]?.choices = before
     case .answer(let refusing, let before): forget(refusing, before)
+    case .left(let endpoint, let member, let met): endpoints[endpoint]?.metBefore[member] = met
     case .offer(let number): resources[number].isForgotten = true
     case .shown(let number): resources[number].receiver.run = 0
     // The file has it, and it comes again.

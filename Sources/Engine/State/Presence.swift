@@ -14,6 +14,8 @@ final class Presence {
   private(set) var announcedSlots = SlotSet()
   private var announcements: [Announcement] = []
   private(set) var lastAnnouncement: UInt64 = 0
+  /// The latest join of each slot: its record, and the endpoint to which it was addressed.
+  private var joins: [Int: (ordinal: UInt64, target: EndpointID)] = [:]
 
   private struct Announcement {
     var ordinal: UInt64
@@ -121,6 +123,15 @@ final class Presence {
     announcementsChanged()
   }
 
+  func noteJoin(of slot: Int, at ordinal: UInt64, to target: EndpointID) { joins[slot] = (ordinal, target) }
+
+  /// Slots whose latest join went to an endpoint that had left before its host read that: it reached nobody.
+  func joins(to target: EndpointID, after seen: UInt64) -> SlotSet {
+    joins.reduce(into: SlotSet()) { slots, join in
+      if join.value.target == target, join.value.ordinal > seen { slots.insert(join.key) }
+    }
+  }
+
   /// Slots that were announced after the records that the other side had read through `seen`.
   func announced(after seen: UInt64, onlyFirst: Bool = false) -> SlotSet {
     var slots = SlotSet()
@@ -139,6 +150,7 @@ final class Presence {
     strand = nil
     announcements = []
     lastAnnouncement = 0
+    joins = [:]
     announcedSlots = SlotSet()
     repeats = SlotSet()
     theirDigest = nil
@@ -157,6 +169,7 @@ final class Presence {
   func absorbAnnouncements(of other: Presence, offset: Int) {
     for old in other.announcements { setAnnounced(old.slot + offset, at: old.ordinal, isFirst: old.isFirst) }
     announcements.sort { $0.ordinal < $1.ordinal }
+    for (slot, join) in other.joins { joins[slot + offset] = join }
     repeats.formUnion(other.repeats.shifted(by: offset))
     announcesAgain = [announcesAgain, other.announcesAgain].compactMap { $0 }.min()
     unansweredAnnouncements = max(unansweredAnnouncements, other.unansweredAnnouncements)
@@ -166,6 +179,7 @@ final class Presence {
     if isAnnounced(slot) {
       announcedSlots.remove(slot)
       announcements.removeAll { $0.slot == slot }
+      joins[slot] = nil
       announcementsChanged()
     }
     repeats.remove(slot)
