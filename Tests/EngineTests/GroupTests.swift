@@ -251,6 +251,37 @@ import Wire
     #expect(b.heard.filter { $0 == "D" }.count == 20)
   }
 
+  @Test("Messages of who is announced to a member that has just left reach all with whom it is connected")
+  func announceToTheGone() throws {
+    let (near, far) = (try network.host("near"), try network.host("far"))
+    let near3 = try ["a", "b", "c"].map { try network.testPeer($0, on: near) }
+    let far2 = try ["d", "e"].map { try network.testPeer($0, on: far) }
+    try network.connect(near3[0], far2[0])
+    try network.connect(near3[1], far2[0])
+    try network.connect(near3[2], far2[1])
+    network.latency = .milliseconds(20)
+    // Both hosts have both groups become one, and A, to whom D and E are announced anew, leaves before that arrives.
+    try near3[1].invite(near3[2])
+    try far2[0].invite(far2[1])
+    network.run()
+    near3[0].leave()
+    try near3[2].accept()
+    try far2[1].accept()
+    network.clear()
+    var sent: [String: Int] = [:]
+    for _ in 0..<200 {
+      let connected = far2[1].connected.split(separator: " ").map(String.init)
+      for name in connected { sent[name, default: 0] += 1 }
+      if !connected.isEmpty { try far2[1].say("x") }
+      network.run(.milliseconds(1))
+    }
+    network.run(.seconds(1))
+    network.expectAllConnected([near3[1], near3[2]] + far2)
+    for peer in [near3[1], near3[2], far2[0]] {
+      #expect(peer.heard.filter { $0 == "E" }.count == sent[peer.name, default: 0], "\(peer.name)")
+    }
+  }
+
   @Test("Peers of one host find, invite and message each other as others do")
   func localPeers() throws {
     let a = try network.testPeer("a")

@@ -52,7 +52,7 @@ struct LinkTests {
     }
   }
 
-  @Test("Metrics of links are by medium: how many, their round trips and their loss")
+  @Test("Metrics of links are by medium: how many, their round trips, rates and loss")
   func metrics() async throws {
     try await TwoClients.hold { meeting in
       let text = try await meeting.anna.gateway.stranger.get("/metrics").text
@@ -70,8 +70,12 @@ struct LinkTests {
         let name = "vicinity_medium_round_trip_seconds{medium=\"lan\",statistic=\"\(statistic)\"}"
         #expect(known[name].map { $0 > 0 && $0 < 1 } == true)
       }
+      for statistic in ["median", "minimum"] {
+        let name = "vicinity_medium_rate_bytes_per_second{medium=\"lan\",statistic=\"\(statistic)\"}"
+        #expect(known[name].map { $0 > 0 } == true)
+      }
       #expect(known["vicinity_medium_loss_ratio{medium=\"lan\"}"].map { (0...1).contains($0) } == true)
-      #expect(values.count == 5)
+      #expect(values.count == 7)
     }
   }
 

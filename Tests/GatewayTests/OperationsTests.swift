@@ -30,7 +30,8 @@ struct OperationsTests {
       // Nothing was refused or transferred, no scrub is over, and there is no other host.
       let later: Set = [
         "vicinity_http_refusals_total", "vicinity_transfers_ended_total", "vicinity_scrub_last_pass_timestamp_seconds",
-        "vicinity_medium_links", "vicinity_medium_round_trip_seconds", "vicinity_medium_loss_ratio",
+        "vicinity_medium_links", "vicinity_medium_round_trip_seconds", "vicinity_medium_rate_bytes_per_second",
+        "vicinity_medium_loss_ratio",
       ]
       #expect(missing.isSubset(of: later), "\(missing)")
       let open = try await gateway.stranger.get("/metrics", ["Accept": "application/openmetrics-text; version=1.0.0"])

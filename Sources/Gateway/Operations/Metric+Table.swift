@@ -140,6 +140,19 @@ extension Metric {
         ]
       }
     },
+    Metric(
+      .gauge, "vicinity_medium_rate_bytes_per_second",
+      "Rates at which links by medium delivered their last bytes: median and minimum."
+    ) { core in
+      core.byMedium { medium, links in
+        let rates = links.compactMap(\.bytesPerSecond).sorted()
+        guard let lowest = rates.first else { return [] }
+        return [
+          Sample(Double(rates[rates.count / 2]), ("medium", medium), ("statistic", "median")),
+          Sample(Double(lowest), ("medium", medium), ("statistic", "minimum")),
+        ]
+      }
+    },
     Metric(.gauge, "vicinity_medium_loss_ratio", "Part of the bytes on open links that was lost, by medium.") { core in
       core.byMedium { medium, links in
         let known = links.compactMap { link in link.loss.map { (sent: Double(link.bytesSent), loss: $0) } }
