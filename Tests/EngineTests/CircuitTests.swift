@@ -151,7 +151,7 @@ import Wire
     network.run(.seconds(1))
     #expect(a.last(Heard.self) == nil)
     #expect(relay.engine.longestSuspension == MediumProfile.lan.suspensionMax)
-    // Who is a member no more is led to nobody.
+    // A former member is led to nobody.
     try relay.engine.remove(b.endpoint, from: sessions[0].endpoint, ban: false, at: network.now)
     network.run(.milliseconds(10))
     #expect(a.last(CircuitEnd.self) == CircuitEnd(circuit: 1, reason: .declined))

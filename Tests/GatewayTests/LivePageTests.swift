@@ -156,7 +156,7 @@ struct LivePageTests {
       _ = try await talks[0].ask(["id": 2, "unsubscribe": ["channel": .text("\(path)/members?limit=2")]])
       #expect(try await follow(257)["ok"] != nil)
       #expect(try await follow(258)["problem"]?["status"] == 429)
-      // What a WebSocket followed is free again once it has gone.
+      // The pages of a WebSocket are free again once it has gone.
       talks[1].hangUp()
       talks[1] = try await Talk.connected(client)
       while try await follow(259)["problem"]?["status"] == 429 {}

@@ -128,7 +128,7 @@ struct QueueTests {
     }
   }
 
-  @Test("Of two WebSockets of one client in one list, one that does not read is closed, and the other has all")
+  @Test("One of two WebSockets of a client in one list is closed if it does not read, and the other has all")
   func laggingBesideAnother() async throws {
     try await withGateway { gateway in
       let anna = try await gateway.client()

@@ -112,7 +112,7 @@ struct RelayTests {
     // A second's worth may go at once.
     #expect(ContinuousClock.now - begun > .seconds(2))
     let link = try #require(await adas.links.first { $0.host == bobs.id && $0.relay == relay.id })
-    // Of the last bytes, by a machine that has other work, too.
+    // The rate of the last bytes, on a machine that has other work, too.
     #expect(link.bytesPerSecond.map { (2_000...200_000).contains($0) } == true, "\(link)")
     #expect(link.bytesSent > 200_000 && link.loss == 0)
     for host in [adas, bobs, relay] { await host.stop() }

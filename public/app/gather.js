@@ -63,7 +63,7 @@ export async function gather(home, open, closed) {
     const [low, high] = limits()
     const isIn = count()
     const words = filter.value
-    // Whoever is not known yet is asked for when it is drawn.
+    // A peer that is not known yet is asked for when it is drawn.
     const isWith = (peer) => room()?.known(peer.id)?.state === 'connected'
     shown = home.nearby.filter((peer) => isWith(peer) || isShown(peer, words)).sort((a, b) => byName.compare(a.displayName, b.displayName))
     entries.draw(shown, false)

@@ -44,7 +44,7 @@ struct BluetoothDiscovery {
     var hosts: [HostID] = []
     var missed = 0
     var failures = 0
-    /// Of those that were never searched, computers come first.
+    /// Computers come first among those that were never searched.
     var isComputer: Bool
     var isSeen = false
     var searched: Instant?

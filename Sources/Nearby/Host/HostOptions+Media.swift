@@ -36,7 +36,7 @@ extension HostOptions {
         case .relay: break
         }
       }
-      // Whatever it passes on itself, a relay may lead to it.
+      // A relay may lead to it, whatever it passes on itself.
       options.append(.relay)
       return options
     }
