@@ -38,8 +38,9 @@ extension LabTests {
         _ = try await ben.line("that the file comes") { $0.contains("film.mp4") }
         _ = try await terminal(commands[2]).ended()
         _ = try await ben.line("the other medium") { $0.contains("Ada") && $0.contains("reached by lan") }
-        #expect(!ben.output.contains("received"))
-        _ = try await ben.line("the end of the file", within: .seconds(60)) { $0.contains("received") }
+        let end = "film.mp4 from Ada is here"
+        #expect(!ben.output.contains(end))
+        _ = try await ben.line("the end of the file", within: .seconds(60)) { $0.contains(end) }
         #expect(try await host.sum("trial/film.mp4") == sum)
       }
     }
