@@ -145,6 +145,23 @@ import Wire
     }
   }
 
+  @Test func `An inquiry on many adapters in a crowd reports as much as the connection holds`() async throws {
+    try await Scene.run { reactor in
+      let scene = try Scene(overBusAt: "/nowhere", on: reactor)
+      _ = try await scene.serve()
+      let crowd = (0..<1_024).map { InquiredDevice(BluetoothAddress($0), deviceClass: 0x104) }
+      // Each of them twice, as two adapters see it.
+      scene.system.inquired = crowd + crowd
+      for _ in 0..<3 {
+        try scene.send(.inquire(units: 8))
+        var seen: [BluetoothAddress] = []
+        while case .seen(let device, deviceClass: 0x104)? = await scene.next() { seen.append(device) }
+        #expect(!scene.hasEnded)
+        #expect(seen.count == 128 && Set(seen).count == 128)
+      }
+    }
+  }
+
   @Test func `A connection has its socket, or the reason why not`() async throws {
     try await Scene.run { reactor in
       let scene = try Scene(overBusAt: "/nowhere", on: reactor)
