@@ -205,8 +205,9 @@ now() { date -u '+"at":"T%H:%M:%S.%3NZ"' | seconds; }
 # between START END: the seconds between two times.
 between() { calculate "($2) - ($1) + (($2) < ($1)) * 86400"; }
 
-# later TIME TIME: the later one.
+# later TIME TIME, sooner TIME TIME: the one that is so, of those that there are.
 later() { printf '%s\n' "$@" | sort -n | tail -n 1; }
+sooner() { printf '%s\n' "$@" | grep . | sort -n | head -n 1; }
 
 # says FROM TO TEXT: a message arrives.
 says() {
