@@ -1,5 +1,6 @@
 package import DBus
 internal import Reactor
+package import TestKit
 
 /// bluetoothd as far as agents see it: they register, and it asks them about one device; on a loop and a bus of its own.
 package final class FakeAgentManager: Sendable {
