@@ -16,6 +16,7 @@ final class Presence {
   private(set) var lastAnnouncement: UInt64 = 0
   /// The latest join of each slot: its record, and the endpoint to which it was addressed.
   private var joins: [Int: (ordinal: UInt64, target: EndpointID)] = [:]
+  private var lastJoin: UInt64 = 0
 
   private struct Announcement {
     var ordinal: UInt64
@@ -123,11 +124,16 @@ final class Presence {
     announcementsChanged()
   }
 
-  func noteJoin(of slot: Int, at ordinal: UInt64, to target: EndpointID) { joins[slot] = (ordinal, target) }
+  func noteJoin(of slot: Int, at ordinal: UInt64, to target: EndpointID) {
+    joins[slot] = (ordinal, target)
+    lastJoin = max(lastJoin, ordinal)
+  }
 
   /// Slots whose latest join went to an endpoint that had left before its host read that: it reached nobody.
   func joins(to target: EndpointID, after seen: UInt64) -> SlotSet {
-    joins.reduce(into: SlotSet()) { slots, join in
+    // Nearly all who leave a crowd had read every one of them.
+    guard lastJoin > seen else { return SlotSet() }
+    return joins.reduce(into: SlotSet()) { slots, join in
       if join.value.target == target, join.value.ordinal > seen { slots.insert(join.key) }
     }
   }
@@ -151,6 +157,7 @@ final class Presence {
     announcements = []
     lastAnnouncement = 0
     joins = [:]
+    lastJoin = 0
     announcedSlots = SlotSet()
     repeats = SlotSet()
     theirDigest = nil
@@ -169,7 +176,7 @@ final class Presence {
   func absorbAnnouncements(of other: Presence, offset: Int) {
     for old in other.announcements { setAnnounced(old.slot + offset, at: old.ordinal, isFirst: old.isFirst) }
     announcements.sort { $0.ordinal < $1.ordinal }
-    for (slot, join) in other.joins { joins[slot + offset] = join }
+    for (slot, join) in other.joins { noteJoin(of: slot + offset, at: join.ordinal, to: join.target) }
     repeats.formUnion(other.repeats.shifted(by: offset))
     announcesAgain = [announcesAgain, other.announcesAgain].compactMap { $0 }.min()
     unansweredAnnouncements = max(unansweredAnnouncements, other.unansweredAnnouncements)
