@@ -116,6 +116,16 @@ extension Metric {
     },
   ]
 
+  /// The median of what links of a medium have, and the worst.
+  private static func statistics(
+    of values: [Double], _ medium: String, and name: String, _ worst: ([Double]) -> Double?
+  ) -> [Sample] {
+    guard let worst = worst(values) else { return [] }
+    return [("median", values.sorted()[values.count / 2]), (name, worst)].map {
+      Sample($0.1, ("medium", medium), ("statistic", $0.0))
+    }
+  }
+
   private static let nearby: [Metric] = [
     .one(.gauge, "vicinity_discovery_up", "Whether discovery works: 1, or 0.") {
       $0.discoveryError == nil ? 1 : 0
@@ -132,12 +142,7 @@ extension Metric {
     Metric(.gauge, "vicinity_medium_round_trip_seconds", "Round trips of links by medium: median and maximum.") {
       core in
       core.byMedium { medium, links in
-        let trips = links.compactMap(\.roundTrip).sorted()
-        guard let longest = trips.last else { return [] }
-        return [
-          Sample(trips[trips.count / 2] / .seconds(1), ("medium", medium), ("statistic", "median")),
-          Sample(longest / .seconds(1), ("medium", medium), ("statistic", "maximum")),
-        ]
+        statistics(of: links.compactMap { $0.roundTrip.map { $0 / .seconds(1) } }, medium, and: "maximum") { $0.max() }
       }
     },
     Metric(
@@ -145,12 +150,7 @@ extension Metric {
       "Rates at which links by medium delivered their last bytes: median and minimum."
     ) { core in
       core.byMedium { medium, links in
-        let rates = links.compactMap(\.bytesPerSecond).sorted()
-        guard let lowest = rates.first else { return [] }
-        return [
-          Sample(Double(rates[rates.count / 2]), ("medium", medium), ("statistic", "median")),
-          Sample(Double(lowest), ("medium", medium), ("statistic", "minimum")),
-        ]
+        statistics(of: links.compactMap { $0.bytesPerSecond.map(Double.init) }, medium, and: "minimum") { $0.min() }
       }
     },
     Metric(.gauge, "vicinity_medium_loss_ratio", "Part of the bytes on open links that was lost, by medium.") { core in
