@@ -34,10 +34,11 @@ extension Suite {
       upgraded.append(upgrade.longest)
       lost += upgrade.lost
       try setFolder(false, rig)
-      // The folder is on standby for five seconds, until it may be an upgrade.
+      // Nobody would notice a folder that is back at once. It is on standby for five seconds, until it may be an upgrade.
+      pass(1)
       try setFolder(true, rig)
       pass(1)
-      silent.append(try talk(2) { try rig.lose(1, percent: 100) }.longest)
+      silent.append(try talk(4) { try rig.lose(1, percent: 100) }.longest)
       try rig.limit(1, to: nil)
     }
     table.add("change-usual", medianOf: usual, times: 1e3, "ms")

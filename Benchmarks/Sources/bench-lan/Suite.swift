@@ -6,7 +6,7 @@ internal import Report
 /// runs the median.
 struct Suite {
   enum Part: String, CaseIterable {
-    case found, connected, parted, relayed, changed, messages, trips, files, idle, circuits
+    case found, connected, relayed, changed, parted, messages, trips, files, idle, circuits
   }
 
   var table = Table()
@@ -15,7 +15,8 @@ struct Suite {
     let rigged: Set<Part> = [.found, .connected, .parted, .relayed, .changed]
     if !rigged.isDisjoint(with: parts) {
       let rig = try LabRig(hosts: parts.contains(.relayed) ? 4 : 2)
-      for part in parts where rigged.contains(part) { try run(part, rig) }
+      // In this order: `parted` powers a host off.
+      for part in Part.allCases where rigged.contains(part) && parts.contains(part) { try run(part, rig) }
       try rig.close()
     }
     for part in parts where !rigged.contains(part) { try run(part) }
