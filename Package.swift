@@ -53,6 +53,9 @@ let package = Package(
     .target(name: "Store", dependencies: ["CSQLite", "Reactor"], swiftSettings: commonSettings),
     .target(name: "BluetoothProtocol", dependencies: ["Wire"], swiftSettings: commonSettings),
     .target(
+      name: "BluetoothServer", dependencies: ["BluetoothProtocol", "DBus", "Reactor", "Wire"],
+      swiftSettings: commonSettings),
+    .target(
       name: "Media", dependencies: ["BluetoothProtocol", "CAvahi", "CHash", "COpenSSL", "Engine", "Reactor", "Wire"],
       swiftSettings: commonSettings),
     .target(
@@ -69,13 +72,18 @@ let package = Package(
     .executableTarget(
       name: "vicinity", dependencies: ["Gateway", "Nearby", "Notation"], swiftSettings: commonSettings),
     .executableTarget(
-      name: "vicinity-bluetooth", dependencies: ["BluetoothProtocol", "CBluetooth", "DBus", "Reactor", "Wire"],
+      name: "vicinity-bluetooth",
+      dependencies: ["BluetoothProtocol", "BluetoothServer", "CBluetooth", "Reactor", "Wire"],
       swiftSettings: commonSettings),
     .testTarget(name: "WireTests", dependencies: ["Wire"], exclude: ["Vectors"], swiftSettings: commonSettings),
     .testTarget(name: "EngineTests", dependencies: ["Engine", "Wire"], swiftSettings: commonSettings),
     .testTarget(name: "SimulatorTests", dependencies: ["Simulator", "Engine", "Wire"], swiftSettings: commonSettings),
     .testTarget(name: "ReactorTests", dependencies: ["Reactor"], swiftSettings: commonSettings),
     .testTarget(name: "DBusTests", dependencies: ["DBus", "Reactor", "TestKit"], swiftSettings: commonSettings),
+    .testTarget(
+      name: "BluetoothServerTests",
+      dependencies: ["BluetoothProtocol", "BluetoothServer", "DBus", "Reactor", "TestKit", "Wire"],
+      swiftSettings: commonSettings),
     .testTarget(
       name: "MediaTests",
       dependencies: ["BluetoothProtocol", "CHash", "COpenSSL", "Engine", "Media", "Reactor", "Wire"],

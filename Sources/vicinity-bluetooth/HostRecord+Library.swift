@@ -1,3 +1,4 @@
+internal import BluetoothServer
 internal import CBluetooth
 internal import Wire
 

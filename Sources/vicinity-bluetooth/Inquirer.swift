@@ -1,4 +1,5 @@
 internal import BluetoothProtocol
+internal import BluetoothServer
 internal import CBluetooth
 internal import Glibc
 internal import Reactor
@@ -7,11 +8,6 @@ internal import Reactor
 /// record at bluetoothd's own socket.
 final class Inquirer: @unchecked Sendable {
   // `@unchecked`: `local` is touched on this thread alone, and its loop may be asked from anywhere.
-
-  struct Device: Sendable {
-    let address: BluetoothAddress
-    let deviceClass: UInt32
-  }
 
   private static let devicesMax: CInt = 64
 
@@ -27,9 +23,9 @@ final class Inquirer: @unchecked Sendable {
   }
 
   /// Inquires on each adapter in turn. Nil where none could.
-  func inquire(on adapters: [CInt], units: UInt8, done: @escaping @Sendable ([Device]?) -> Void) {
+  func inquire(on adapters: [CInt], units: UInt8, done: @escaping @Sendable ([InquiredDevice]?) -> Void) {
     reactor.post { [owner] in
-      var found: [Device]?
+      var found: [InquiredDevice]?
       for adapter in adapters {
         guard let devices = Self.inquire(on: adapter, CInt(units)) else { continue }
         found = (found ?? []) + devices
@@ -38,14 +34,14 @@ final class Inquirer: @unchecked Sendable {
     }
   }
 
-  private static func inquire(on adapter: CInt, _ units: CInt) -> [Device]? {
+  private static func inquire(on adapter: CInt, _ units: CInt) -> [InquiredDevice]? {
     var list: UnsafeMutablePointer<inquiry_info>?
     let count = hci_inquiry(adapter, units, devicesMax, nil, &list, CLong(IREQ_CACHE_FLUSH))
     defer { free(list) }
     guard count >= 0, let list else { return nil }
     return UnsafeBufferPointer(start: list, count: Int(count)).map { info in
       let (low, middle, high) = (UInt32(info.dev_class.0), UInt32(info.dev_class.1), UInt32(info.dev_class.2))
-      return Device(address: BluetoothAddress(info.bdaddr), deviceClass: low | middle << 8 | high << 16)
+      return InquiredDevice(BluetoothAddress(info.bdaddr), deviceClass: low | middle << 8 | high << 16)
     }
   }
 

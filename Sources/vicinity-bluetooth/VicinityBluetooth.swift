@@ -1,4 +1,4 @@
-internal import BluetoothProtocol
+internal import BluetoothServer
 internal import Glibc
 internal import Reactor
 
@@ -13,7 +13,7 @@ enum VicinityBluetooth {
     do {
       let reactor = try Reactor()
       let link = try HostConnection(.given(connection), on: reactor) { reactor.stop() }
-      let service = try BluetoothService(reporting: link, on: reactor)
+      let service = BluetoothService(by: try LibrarySystem(on: reactor), reporting: link, on: reactor)
       link.handle = { service.handle($0) }
       reactor.run()
     } catch {

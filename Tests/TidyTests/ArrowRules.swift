@@ -5,8 +5,8 @@ enum ArrowRules {
   static let layers: [Set<String>] = [
     ["Notation", "Reactor", "Wire"],
     ["BluetoothProtocol", "DBus", "Engine"],
-    ["Media", "Simulator", "Store", "vicinity-bluetooth"],
-    ["Nearby", "Web", "simulate"],
+    ["BluetoothServer", "Media", "Simulator", "Store"],
+    ["Nearby", "Web", "simulate", "vicinity-bluetooth"],
     ["MultipeerConnectivity"],
     ["Gateway"],
     ["vicinity"],

@@ -1,4 +1,3 @@
-internal import CBluetooth
 internal import DBus
 internal import Glibc
 internal import Reactor
@@ -11,12 +10,12 @@ final class RecordKeeper: @unchecked Sendable {
 
   private static let service = "org.bluez"
   private static let object = "/vicinity/host"
-  /// The interval of tries without D-Bus, or where bluetoothd has refused.
-  private static let pause: Duration = .seconds(5)
 
   private let reactor: Reactor
   private let record: HostRecord
-  private let inquirer: Inquirer
+  private let system: any BluetoothSystem
+  private let busPath: String
+  private let pause: Duration
   /// Something may have changed: the record, or an adapter of which bluetoothd reports.
   private let changed: () -> Void
   private var bus: BusConnection?
@@ -25,10 +24,16 @@ final class RecordKeeper: @unchecked Sendable {
   private var tries = 0
   private(set) var isRegistered = false
 
-  init(_ record: HostRecord, _ inquirer: Inquirer, on reactor: Reactor, changed: @escaping () -> Void) {
+  /// The pause is between tries without D-Bus, or where bluetoothd has refused.
+  init(
+    _ record: HostRecord, by system: any BluetoothSystem, overBusAt busPath: String, on reactor: Reactor,
+    pause: Duration = .seconds(5), changed: @escaping () -> Void
+  ) {
     self.reactor = reactor
     self.record = record
-    self.inquirer = inquirer
+    self.system = system
+    self.busPath = busPath
+    self.pause = pause
     self.changed = changed
     connect()
   }
@@ -38,7 +43,7 @@ final class RecordKeeper: @unchecked Sendable {
 
   private func connect() {
     do throws(BusError) {
-      let bus = try BusConnection(on: reactor)
+      let bus = try BusConnection(busPath, on: reactor)
       bus.onEnd = { [unowned self] _ in
         self.bus = nil
         set(false)
@@ -86,7 +91,7 @@ final class RecordKeeper: @unchecked Sendable {
 
   private func registerLocally() {
     tries += 1
-    inquirer.register(record) { [weak self, tries] succeeded in
+    system.register(record) { [weak self, tries] succeeded in
       guard let self, tries == self.tries else { return }
       set(succeeded)
       if !succeeded { retryLater() }
@@ -95,7 +100,7 @@ final class RecordKeeper: @unchecked Sendable {
 
   private func retryLater() {
     guard retry == nil else { return }
-    retry = reactor.schedule(after: Self.pause) { [weak self] in
+    retry = reactor.schedule(after: pause) { [weak self] in
       guard let self else { return }
       retry = nil
       if isRegistered { return }

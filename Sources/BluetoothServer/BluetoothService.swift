@@ -1,12 +1,13 @@
-internal import BluetoothProtocol
+public import BluetoothProtocol
+internal import DBus
 internal import Glibc
-internal import Reactor
+public import Reactor
 internal import Wire
 
 /// The work for one host: keeps its record and its listening socket, and does what it commands.
 ///
 /// Everything has a deadline and a limit: the host may be as hostile as any device.
-final class BluetoothService: @unchecked Sendable {
+public final class BluetoothService: @unchecked Sendable {
   // `@unchecked`: it is touched on its reactor's thread alone, which is the main one.
 
   private static let searchesMax = 4
@@ -20,7 +21,8 @@ final class BluetoothService: @unchecked Sendable {
 
   private let reactor: Reactor
   private let host: HostConnection
-  private let inquirer: Inquirer
+  private let system: any BluetoothSystem
+  private let busPath: String
   private var id: HostID?
   private var adapterName: String?
   private var adapters: [Adapter] = []
@@ -33,13 +35,18 @@ final class BluetoothService: @unchecked Sendable {
   private var searches: [BluetoothAddress: HostSearch] = [:]
   private var connects: [UInt64: HostConnect] = [:]
 
-  init(reporting host: HostConnection, on reactor: Reactor) throws(SystemError) {
+  /// The bus is the system's, unless a path names another one.
+  public init(
+    by system: any BluetoothSystem, overBusAt busPath: String? = nil, reporting host: HostConnection,
+    on reactor: Reactor
+  ) {
     self.host = host
     self.reactor = reactor
-    inquirer = try Inquirer(reportingOn: reactor)
+    self.system = system
+    self.busPath = busPath ?? BusConnection.systemPath
   }
 
-  func handle(_ command: BluetoothCommand) {
+  public func handle(_ command: BluetoothCommand) {
     switch command {
     case .serve(let id, let adapter):
       guard self.id == nil else { break }
@@ -72,7 +79,7 @@ final class BluetoothService: @unchecked Sendable {
       [unowned self] in
       update()
     }
-    adapters = Adapter.all(named: adapterName)
+    adapters = system.adapters.filter { adapterName == nil || $0.name == adapterName }
     listen()
     let addresses = usable.prefix(BluetoothState.adaptersMax).map(\.address)
     let now = BluetoothState(addresses: Array(addresses), fault: fault)
@@ -82,7 +89,7 @@ final class BluetoothService: @unchecked Sendable {
   }
 
   private var fault: BluetoothState.Fault? {
-    guard Descriptor.canBeBluetooth else { return .noSockets }
+    guard system.canHaveSockets else { return .noSockets }
     guard !adapters.isEmpty else { return .noAdapter }
     guard !usable.isEmpty else { return adapters.contains(where: \.isBlocked) ? .isBlocked : .isDown }
     guard keeper?.isRegistered == true else { return .isNotAnnounced }
@@ -95,11 +102,14 @@ final class BluetoothService: @unchecked Sendable {
   private func listen() {
     guard listener == nil, let id, let ownAddress else { return }
     do throws(SystemError) {
-      let socket = try Descriptor.listeningForRFCOMM(at: ownAddress)
-      let channel = try socket.channel()
+      let socket = try system.listeningForRFCOMM(at: ownAddress)
+      let channel = try system.channel(of: socket)
       accepting = try reactor.register(socket, for: .readable) { [unowned self] _ in accept() }
       listener = consume socket
-      keeper = RecordKeeper(HostRecord(id, channel: channel), inquirer, on: reactor) { [unowned self] in updateSoon() }
+      keeper = RecordKeeper(HostRecord(id, channel: channel), by: system, overBusAt: busPath, on: reactor) {
+        [unowned self] in
+        updateSoon()
+      }
     } catch {
       // The next look tries again; until then the host is not announced.
     }
@@ -110,7 +120,7 @@ final class BluetoothService: @unchecked Sendable {
       do throws(SystemError) {
         guard let socket = try listener?.acceptLocal() else { return }
         // One that has gone again has no address.
-        if let device = try? socket.device() { host.send(.accepted(device), passing: socket.number) }
+        if let device = try? system.device(of: socket) { host.send(.accepted(device), passing: socket.number) }
       } catch {
         // One that has gone again. Anything else would come at once again, so it waits.
         if error.code == ECONNABORTED { continue }
@@ -130,7 +140,7 @@ final class BluetoothService: @unchecked Sendable {
   private func inquire(_ units: UInt8) {
     guard !isInquiring, !usable.isEmpty else { return host.send(.inquired(succeeded: false)) }
     isInquiring = true
-    inquirer.inquire(on: usable.map(\.number), units: units) { [weak self] devices in
+    system.inquire(on: usable.map(\.number), units: units) { [weak self] devices in
       guard let self else { return }
       isInquiring = false
       for device in devices ?? [] { host.send(.seen(device.address, deviceClass: device.deviceClass)) }
@@ -142,7 +152,7 @@ final class BluetoothService: @unchecked Sendable {
     guard searches[device] == nil, searches.count < Self.searchesMax, let ownAddress else {
       return host.send(.searched(device, nil))
     }
-    searches[device] = HostSearch(of: device, from: ownAddress, on: reactor) { [unowned self] records in
+    searches[device] = HostSearch(of: device, from: ownAddress, by: system, on: reactor) { [unowned self] records in
       searches[device] = nil
       host.send(.searched(device, records?.map(\.host)))
     }
@@ -152,7 +162,8 @@ final class BluetoothService: @unchecked Sendable {
     guard connects[ticket] == nil, connects.count < Self.connectsMax, let ownAddress else {
       return host.send(.failed(ticket: ticket, code: EBUSY))
     }
-    connects[ticket] = HostConnect(to: device, of: id, from: ownAddress, on: reactor) { [unowned self] socket, code in
+    connects[ticket] = HostConnect(to: device, of: id, from: ownAddress, by: system, on: reactor) {
+      [unowned self] socket, code in
       connects[ticket] = nil
       if let socket {
         host.send(.connected(ticket: ticket), passing: socket)

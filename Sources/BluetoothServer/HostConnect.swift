@@ -8,6 +8,7 @@ final class HostConnect {
   private static let timeMax: Duration = .seconds(14)
 
   private let reactor: Reactor
+  private let system: any BluetoothSystem
   /// Called once, unless it is cancelled: a connected socket, which closes afterwards, or the error's number.
   private var done: ((CInt?, Int32) -> Void)?
   private var search: HostSearch?
@@ -16,13 +17,14 @@ final class HostConnect {
   private var deadline: Timer?
 
   init(
-    to device: BluetoothAddress, of host: HostID, from adapter: BluetoothAddress, on reactor: Reactor,
-    done: @escaping (CInt?, Int32) -> Void
+    to device: BluetoothAddress, of host: HostID, from adapter: BluetoothAddress, by system: any BluetoothSystem,
+    on reactor: Reactor, done: @escaping (CInt?, Int32) -> Void
   ) {
     self.reactor = reactor
+    self.system = system
     self.done = done
     deadline = reactor.schedule(after: Self.timeMax) { [unowned self] in finish(ETIMEDOUT) }
-    search = HostSearch(of: device, from: adapter, on: reactor) { [unowned self] records in
+    search = HostSearch(of: device, from: adapter, by: system, on: reactor) { [unowned self] records in
       guard let records else { return finish(EHOSTDOWN) }
       guard let record = records.first(where: { $0.host == host }) else { return finish(ENOENT) }
       connect(to: device, record.channel, from: adapter)
@@ -44,7 +46,7 @@ final class HostConnect {
 
   private func connect(to device: BluetoothAddress, _ channel: UInt8, from adapter: BluetoothAddress) {
     do throws(SystemError) {
-      let socket = try Descriptor.connectingRFCOMM(to: device, channel: channel, from: adapter)
+      let socket = try system.connectingRFCOMM(to: device, channel: channel, from: adapter)
       registration = try reactor.register(socket, for: .writable) { [unowned self] _ in
         finish(self.socket?.connectionError()?.code ?? 0)
       }

@@ -1,17 +1,17 @@
-internal import BluetoothProtocol
-internal import Reactor
+public import BluetoothProtocol
+public import Reactor
 
 /// The connection with the host. It ends where the host closes it, does not read, or says what is no command.
-final class HostConnection: @unchecked Sendable {
+public final class HostConnection: @unchecked Sendable {
   // `@unchecked`: it is touched on its reactor's thread alone, which is the main one.
 
   private static let packetsPerTurnMax = 16
 
   private let socket: Descriptor
   private let ended: () -> Void
-  var handle: ((BluetoothCommand) -> Void)?
+  public var handle: ((BluetoothCommand) -> Void)?
 
-  init(
+  public init(
     _ socket: consuming Descriptor, on reactor: Reactor, ended: @escaping () -> Void
   ) throws(SystemError) {
     self.socket = socket
@@ -19,7 +19,7 @@ final class HostConnection: @unchecked Sendable {
     _ = try reactor.register(self.socket, for: .readable) { [unowned self] _ in receive() }
   }
 
-  func send(_ report: BluetoothReport, passing descriptor: CInt? = nil) {
+  public func send(_ report: BluetoothReport, passing descriptor: CInt? = nil) {
     do throws(SystemError) { try socket.sendPacket(report.bytes, passing: descriptor) } catch { ended() }
   }
 

@@ -1,32 +1,21 @@
 internal import BluetoothProtocol
+internal import BluetoothServer
 internal import CBluetooth
 internal import Glibc
 
-/// An adapter, as the kernel shows it.
-struct Adapter: Hashable {
-  let number: CInt
-  let name: String
-  let address: BluetoothAddress
-  let isUp: Bool
-  let isDiscoverable: Bool
-  let isBlocked: Bool
-
+extension Adapter {
   /// Nil where there is none of this number.
   init?(_ number: CInt) {
     var info = hci_dev_info()
     guard hci_devinfo(number, &info) >= 0 else { return nil }
-    self.number = number
-    name = withUnsafeBytes(of: info.name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-    address = BluetoothAddress(info.bdaddr)
-    isUp = info.flags & 1 << UInt32(HCI_UP) != 0
-    isDiscoverable = info.flags & 1 << UInt32(HCI_ISCAN) != 0
-    isBlocked = Self.isBlocked(name)
+    let name = withUnsafeBytes(of: info.name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    self.init(
+      number, name: name, address: BluetoothAddress(info.bdaddr), isUp: info.flags & 1 << UInt32(HCI_UP) != 0,
+      isDiscoverable: info.flags & 1 << UInt32(HCI_ISCAN) != 0, isBlocked: Self.isBlocked(name))
   }
 
-  /// All of this machine, or the one of a name.
-  static func all(named name: String?) -> [Adapter] {
-    (0..<CInt(HCI_MAX_DEV)).compactMap(Adapter.init).filter { name == nil || $0.name == name }
-  }
+  /// All of this machine.
+  static var all: [Adapter] { (0..<CInt(HCI_MAX_DEV)).compactMap { Adapter($0) } }
 
   private static func isBlocked(_ name: String) -> Bool {
     let folder = "/sys/class/bluetooth/\(name)"
@@ -63,7 +52,4 @@ extension BluetoothAddress {
     }
     return address
   }
-
-  /// Whichever adapter the kernel takes.
-  static let any = BluetoothAddress(0)
 }
