@@ -18,6 +18,10 @@ public final class BluetoothService: @unchecked Sendable {
   /// Changes come together.
   private static let settlingTime: Duration = .milliseconds(100)
   private static let acceptsPerTurnMax = 8
+  /// Adapters of one machine find the same devices; so many inquire within the 25 seconds for which a host waits.
+  private static let inquiringMax = 4
+  /// Half of the reports that the connection holds.
+  private static let seenMax = 128
 
   private let reactor: Reactor
   private let host: HostConnection
@@ -28,7 +32,10 @@ public final class BluetoothService: @unchecked Sendable {
   private var adapters: [Adapter] = []
   private var state: BluetoothState?
   private var look: Timer?
+  private var isLookDue = false
   private var listener: Descriptor?
+  /// The address at which it listens.
+  private var listened: BluetoothAddress?
   private var accepting: Registration?
   private var keeper: RecordKeeper?
   private var isInquiring = false
@@ -67,13 +74,17 @@ public final class BluetoothService: @unchecked Sendable {
   /// The address of this end: of the adapter that was named, else whichever the kernel takes.
   private var ownAddress: BluetoothAddress? { adapterName == nil ? .any : adapters.first?.address }
 
+  /// Signals may come without end, and do not put off a look that is due.
   private func updateSoon() {
+    if isLookDue { return }
+    isLookDue = true
     if let look { reactor.cancel(look) }
     look = reactor.schedule(after: Self.settlingTime) { [unowned self] in update() }
   }
 
   /// Looks at the adapters, and reports what has changed.
   private func update() {
+    isLookDue = false
     if let look { reactor.cancel(look) }
     look = reactor.schedule(after: keeper?.followsAdapters == true ? Self.followedInterval : Self.unfollowedInterval) {
       [unowned self] in
@@ -98,14 +109,17 @@ public final class BluetoothService: @unchecked Sendable {
 
   // MARK: Connections that come in
 
-  /// Begins to listen, once there is something to listen at. The socket outlives its adapter.
+  /// Begins to listen, once there is something to listen at, and anew where that has another address. The socket outlives its
+  /// adapter.
   private func listen() {
-    guard listener == nil, let id, let ownAddress else { return }
+    guard let id, let ownAddress, listened != ownAddress else { return }
+    stopListening()
     do throws(SystemError) {
       let socket = try system.listeningForRFCOMM(at: ownAddress)
       let channel = try system.channel(of: socket)
       accepting = try reactor.register(socket, for: .readable) { [unowned self] _ in accept() }
       listener = consume socket
+      listened = ownAddress
       keeper = RecordKeeper(HostRecord(id, channel: channel), by: system, overBusAt: busPath, on: reactor) {
         [unowned self] in
         updateSoon()
@@ -113,6 +127,14 @@ public final class BluetoothService: @unchecked Sendable {
     } catch {
       // The next look tries again; until then the host is not announced.
     }
+  }
+
+  private func stopListening() {
+    keeper = nil
+    if let accepting { reactor.deregister(accepting) }
+    accepting = nil
+    listener = nil
+    listened = nil
   }
 
   private func accept() {
@@ -132,6 +154,7 @@ public final class BluetoothService: @unchecked Sendable {
   private func pauseAccepting() {
     guard let accepting else { return }
     reactor.update(accepting, to: [])
+    // It does nothing to one that has ended.
     reactor.schedule(after: .seconds(1)) { [unowned self] in reactor.update(accepting, to: .readable) }
   }
 
@@ -140,10 +163,13 @@ public final class BluetoothService: @unchecked Sendable {
   private func inquire(_ units: UInt8) {
     guard !isInquiring, !usable.isEmpty else { return host.send(.inquired(succeeded: false)) }
     isInquiring = true
-    system.inquire(on: usable.map(\.number), units: units) { [weak self] devices in
+    system.inquire(on: usable.prefix(Self.inquiringMax).map(\.number), units: units) { [weak self] devices in
       guard let self else { return }
       isInquiring = false
-      for device in devices ?? [] { host.send(.seen(device.address, deviceClass: device.deviceClass)) }
+      var seen: Set<BluetoothAddress> = []
+      for device in devices ?? [] where seen.count < Self.seenMax && seen.insert(device.address).inserted {
+        host.send(.seen(device.address, deviceClass: device.deviceClass))
+      }
       host.send(.inquired(succeeded: devices != nil))
     }
   }

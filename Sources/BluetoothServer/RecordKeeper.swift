@@ -10,6 +10,8 @@ final class RecordKeeper: @unchecked Sendable {
 
   private static let service = "org.bluez"
   private static let object = "/vicinity/host"
+  /// The error of bluetoothd for an object of this connection that it has registered.
+  private static let alreadyExists = "org.bluez.Error.AlreadyExists"
 
   private let reactor: Reactor
   private let record: HostRecord
@@ -63,8 +65,14 @@ final class RecordKeeper: @unchecked Sendable {
     case .stopped, .failed:
       set(false)
       registerLocally()
-    case .signal: changed()
+    case .signal(let signal): if !Self.concernsDevice(signal) { changed() }
     }
+  }
+
+  /// Devices change many times in a second while somebody scans.
+  private static func concernsDevice(_ signal: BusSignal) -> Bool {
+    if case .objectPath(let object)? = signal.arguments.first { return object.contains("/dev_") }
+    return signal.path.contains("/dev_")
   }
 
   private func registerOnBus() {
@@ -84,6 +92,8 @@ final class RecordKeeper: @unchecked Sendable {
       guard let self, tries == self.tries else { return }
       switch answer {
       case .success: set(true)
+      // It did so at an earlier call, and answered too late.
+      case .failure(let error) where error.name == Self.alreadyExists: set(true)
       case .failure: registerLocally()
       }
     }

@@ -36,8 +36,8 @@ import Wire
     return found.value
   }
 
+  // `@unchecked`: it is read once the loop has ended, which alone writes it.
   private final class Box<Value>: @unchecked Sendable {
-    // The loop has ended when it is read.
     var value: Value
     init(_ value: Value) { self.value = value }
   }
@@ -142,6 +142,23 @@ import Wire
       // The test has closed what it got, so that a device is at the end of its connection.
       var byte: UInt8 = 0
       for device in devices { #expect(recv(device.descriptor.number, &byte, 1, CInt(MSG_DONTWAIT)) == 0) }
+    }
+  }
+
+  @Test func `An inquiry on many adapters in a crowd reports as much as the connection holds`() async throws {
+    try await Scene.run { reactor in
+      let scene = try Scene(overBusAt: "/nowhere", on: reactor)
+      _ = try await scene.serve()
+      let crowd = (0..<1_024).map { InquiredDevice(BluetoothAddress($0), deviceClass: 0x104) }
+      // Each of them twice, as two adapters see it.
+      scene.system.inquired = crowd + crowd
+      for _ in 0..<3 {
+        try scene.send(.inquire(units: 8))
+        var seen: [BluetoothAddress] = []
+        while case .seen(let device, deviceClass: 0x104)? = await scene.next() { seen.append(device) }
+        #expect(!scene.hasEnded)
+        #expect(seen.count == 128 && Set(seen).count == 128)
+      }
     }
   }
 
