@@ -192,6 +192,78 @@ import Wire
     #expect(inquiries > 3)
   }
 
+  /// Devices of which each connects once, and does not answer; returns the time until a host is shown.
+  private func timeUntilShown(amongStrangers count: Int) throws -> Duration? {
+    var scene = Scene()
+    scene.begin()
+    let found = BluetoothAddress(.max)
+    let start = scene.now
+    var next: UInt64 = 0
+    func connect(_ scene: inout Scene) {
+      guard next < count else { return }
+      scene.discovery.noticed(BluetoothAddress(next), at: scene.now)
+      next += 1
+    }
+    while scene.now - start < .seconds(7_200) {
+      for action in scene.actions {
+        switch action {
+        case .inquire:
+          scene.now = scene.now + .milliseconds(2_560)
+          scene.discovery.seen(found, deviceClass: Self.phoneClass)
+          for _ in 0..<20 { connect(&scene) }
+          scene.discovery.inquired(succeeded: true, at: scene.now)
+        case .search(let device):
+          // Paging a device that is not there takes its time.
+          let isThere = device == found
+          for _ in 0..<20 { connect(&scene) }
+          scene.now = scene.now + (isThere ? .milliseconds(200) : .seconds(10))
+          scene.discovery.searched(device, isThere ? [Self.ben] : nil, at: scene.now)
+        case .show(let host, _):
+          #expect(host == Self.ben)
+          return scene.now - start
+        case .hide: Issue.record("nothing was shown")
+        }
+      }
+      if scene.discovery.actions.isEmpty { try scene.proceed() }
+    }
+    return nil
+  }
+
+  @Test func `Three hundred strangers that connect and say nothing delay a host that is found by one search`() throws {
+    #expect(try #require(try timeUntilShown(amongStrangers: 0)) < .seconds(3))
+    #expect(try #require(try timeUntilShown(amongStrangers: 300)) < .seconds(14))
+    // However many come.
+    #expect(try #require(try timeUntilShown(amongStrangers: 100_000)) < .seconds(14))
+  }
+
+  @Test func `Devices that an inquiry has found have places, though strangers with hosts of their own fill the table`()
+    throws
+  {
+    var scene = Scene()
+    scene.begin()
+    _ = scene.actions
+    scene.discovery.inquired(succeeded: true, at: scene.now)
+    for number in 0..<1_000 as Range<UInt64> {
+      scene.discovery.noticed(BluetoothAddress(number), at: scene.now)
+      for case .search(let device) in scene.actions {
+        scene.discovery.searched(device, [HostID(ID128(high: 9, low: number))], at: scene.now)
+      }
+    }
+    _ = scene.actions
+    try scene.proceed()
+    let found = BluetoothAddress(.max)
+    scene.discovery.seen(found, deviceClass: Self.computerClass)
+    scene.discovery.inquired(succeeded: true, at: scene.now)
+    var searched: Set<BluetoothAddress> = []
+    for _ in 0..<BluetoothDiscovery.devicesMax {
+      for case .search(let device) in scene.actions {
+        searched.insert(device)
+        scene.discovery.searched(device, [], at: scene.now)
+      }
+    }
+    #expect(searched.contains(found))
+  }
+
   @Test func `A process that does not answer delays the next step, and no more`() throws {
     var scene = Scene()
     scene.begin()

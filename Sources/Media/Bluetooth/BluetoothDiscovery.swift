@@ -10,6 +10,7 @@ internal import Wire
 ///   two doubles for as long as nothing changes, until they take less than 5 % of the time.
 /// - One inquiry or one search at a time; each has a limit of time, whatever the process does. An inquiry that is due waits for
 ///   `searchesMax` searches at most, and devices are searched in turns: one that connects again and again delays nobody for long.
+/// - Strangers, which connect and were not found, have few places, and every other turn: a crowd of them delays nobody either.
 /// - A host is there until an inquiry has missed its device three times and the device does not answer a search, or it
 ///   answers that it has no such host.
 struct BluetoothDiscovery {
@@ -38,6 +39,8 @@ struct BluetoothDiscovery {
   /// Searches between two inquiries, where the second is due.
   static let searchesMax = 8
   static let devicesMax = 256
+  /// Devices that have connected, were never found by an inquiry, and have no hosts, as far as is known.
+  static let strangersMax = 8
   static let hostsMax = 64
 
   private struct Device {
@@ -47,8 +50,12 @@ struct BluetoothDiscovery {
     /// Computers come first among those that were never searched.
     var isComputer: Bool
     var isSeen = false
+    /// An inquiry has found it, at some time.
+    var isFound = false
     var searched: Instant?
     var wantsSearch = false
+
+    var isStranger: Bool { !isFound && hosts.isEmpty }
   }
 
   private(set) var actions: [Action] = []
@@ -65,6 +72,7 @@ struct BluetoothDiscovery {
   private var nextInquiry: Instant?
   /// Searches since the last inquiry.
   private var searches = 0
+  private var wasStrangersTurn = false
   private var pause = pauseMin
   private var isFirst = true
   private var hasChanged = false
@@ -117,8 +125,12 @@ struct BluetoothDiscovery {
 
   mutating func seen(_ address: BluetoothAddress, deviceClass: UInt32) {
     guard isBrowsing, inquiry != nil, let isComputer = Self.classify(deviceClass) else { return }
-    guard devices[address] != nil || devices.count < Self.devicesMax else { return }
+    if devices[address] == nil {
+      if devices.count == Self.devicesMax { forgetUnfound() }
+      guard devices.count < Self.devicesMax else { return }
+    }
     devices[address, default: Device(isComputer: isComputer)].isSeen = true
+    devices[address]?.isFound = true
   }
 
   mutating func inquired(succeeded: Bool, at now: Instant) {
@@ -136,7 +148,7 @@ struct BluetoothDiscovery {
 
   /// A device has connected, or a connection with one has failed: it is asked at once.
   mutating func noticed(_ address: BluetoothAddress, at now: Instant) {
-    guard isBrowsing, devices[address] != nil || devices.count < Self.devicesMax else { return }
+    guard isBrowsing, devices[address] != nil || makeRoomForStranger() else { return }
     devices[address, default: Device(isComputer: true)].wantsSearch = true
     advance(at: now)
   }
@@ -149,6 +161,7 @@ struct BluetoothDiscovery {
     let isInquiryDue = isBrowsing && nextInquiry.map { $0 <= now } == true
     if !isInquiryDue || searches < Self.searchesMax, let address = nextToSearch {
       searches += 1
+      wasStrangersTurn = devices[address]?.isStranger == true
       devices[address]?.wantsSearch = false
       search = (address, now + Self.searchTimeMax)
       actions.append(.search(address))
@@ -191,11 +204,33 @@ struct BluetoothDiscovery {
   }
 
   private var nextToSearch: BluetoothAddress? {
-    devices.filter { $0.value.wantsSearch }.min { Self.turn($0) < Self.turn($1) }?.key
+    devices.filter { $0.value.wantsSearch }.min { turn($0) < turn($1) }?.key
   }
 
-  private static func turn(_ entry: (key: BluetoothAddress, value: Device)) -> (Int64, Int, BluetoothAddress) {
-    (entry.value.searched?.nanoseconds ?? .min, entry.value.isComputer ? 0 : 1, entry.key)
+  private func turn(_ entry: (key: BluetoothAddress, value: Device)) -> (Int, Int64, Int, BluetoothAddress) {
+    (
+      entry.value.isStranger == wasStrangersTurn ? 1 : 0, entry.value.searched?.nanoseconds ?? .min,
+      entry.value.isComputer ? 0 : 1, entry.key
+    )
+  }
+
+  // MARK: Strangers
+
+  /// Returns whether there is a place for one more, for which one that was searched may go.
+  private mutating func makeRoomForStranger() -> Bool {
+    let strangers = devices.filter(\.value.isStranger)
+    if strangers.count >= Self.strangersMax {
+      let done = strangers.filter { !$0.value.wantsSearch && $0.key != search?.device }
+      guard let oldest = done.min(by: { turn($0) < turn($1) })?.key else { return false }
+      devices[oldest] = nil
+    }
+    return devices.count < Self.devicesMax
+  }
+
+  /// Forgets a device that no inquiry has found, whatever it says of itself, for one that was found.
+  private mutating func forgetUnfound() {
+    let unfound = devices.filter { !$0.value.isFound && $0.key != search?.device }
+    if let oldest = unfound.min(by: { turn($0) < turn($1) })?.key { devices[oldest] = nil }
   }
 
   private mutating func endSearch(_ hosts: [HostID]?, _ now: Instant) {
