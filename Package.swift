@@ -86,7 +86,7 @@ let package = Package(
       swiftSettings: commonSettings),
     .testTarget(
       name: "MediaTests",
-      dependencies: ["BluetoothProtocol", "CHash", "COpenSSL", "Engine", "Media", "Reactor", "Wire"],
+      dependencies: ["BluetoothProtocol", "CHash", "COpenSSL", "Engine", "Media", "Reactor", "TestKit", "Wire"],
       swiftSettings: commonSettings),
     .testTarget(
       name: "WebTests", dependencies: ["COpenSSL", "CWebSockets", "Engine", "Media", "Reactor", "Web", "Wire"],

@@ -1,4 +1,5 @@
 import BluetoothProtocol
+import TestKit
 import Testing
 import Wire
 
@@ -61,15 +62,54 @@ import Wire
     #expect(BluetoothReport([UInt8](repeating: 1, count: BluetoothReport.bytesMax + 1)) == nil)
   }
 
+  /// Whatever is read has one form, and is within its limits.
+  private func check(_ bytes: [UInt8]) -> Bool {
+    let (command, report) = (BluetoothCommand(bytes), BluetoothReport(bytes))
+    if let command { #expect(command.bytes == bytes && bytes.count <= BluetoothCommand.bytesMax) }
+    if let report { #expect(report.bytes == bytes && bytes.count <= BluetoothReport.bytesMax) }
+    switch report {
+    case .state(let state)?: #expect(state.addresses.count <= BluetoothState.adaptersMax)
+    case .searched(_, let hosts?)?: #expect(hosts.count <= BluetoothReport.hostsMax)
+    default: break
+    }
+    return command != nil || report != nil
+  }
+
   @Test func `Random bytes are read without a crash`() {
-    var random = SystemRandomNumberGenerator()
+    var random = SeededRandom(seed: 41)
+    var read = 0
     for _ in 0..<20_000 {
       let kind = UInt8.random(in: 0...9, using: &random)
       let bytes =
         [kind] + (0..<Int.random(in: 0...40, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
-      if let command = BluetoothCommand(bytes) { #expect(command.bytes == bytes) }
-      if let report = BluetoothReport(bytes) { #expect(report.bytes == bytes) }
+      if check(bytes) { read += 1 }
     }
+    #expect(read > 100)
+  }
+
+  @Test func `Packets with random faults are read without a crash, and within their limits`() {
+    var random = SeededRandom(seed: 42)
+    let many = [HostID](repeating: Self.host, count: BluetoothReport.hostsMax)
+    let devices = [BluetoothAddress](repeating: Self.device, count: BluetoothState.adaptersMax)
+    let longest: [BluetoothReport] = [.searched(Self.device, many), .state(BluetoothState(addresses: devices))]
+    let packets = Self.commands.map(\.bytes) + (Self.reports + longest).map(\.bytes)
+    var read = 0
+    for number in 0..<40_000 {
+      var bytes = packets[number % packets.count]
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: bytes[place] = .random(in: 0...255, using: &random)
+        // The lengths and kinds that are next to a legal one.
+        case 1: bytes[place] &+= 1
+        case 2: if bytes.count > 1 { bytes.remove(at: place) }
+        case 3: bytes.insert(.random(in: 0...255, using: &random), at: place)
+        default: bytes += bytes.suffix(16)
+        }
+      }
+      if check(bytes) { read += 1 }
+    }
+    #expect(read > 1_000)
   }
 
   @Test func `An address has one text`() {

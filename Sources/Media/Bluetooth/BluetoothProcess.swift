@@ -4,8 +4,8 @@ internal import Reactor
 
 /// The connection with a process of `vicinity-bluetooth`, which is made again whenever it ends.
 ///
-/// The process is no more trusted than a stranger on the network: a report that is not valid, or more of them than the loop
-/// should see, ends the connection. Sockets that it has handed over stay.
+/// The process is no more trusted than a stranger on the network: a report that is not valid, more of them than the loop should
+/// see, or none for a long time after a command, ends the connection. Sockets that it has handed over stay.
 ///
 /// It belongs to its reactor's thread.
 final class BluetoothProcess {
@@ -25,6 +25,8 @@ final class BluetoothProcess {
   private static let packetsPerTurnMax = 64
   /// More than an honest one reports: each device of a crowd, twice in a second.
   private static let packetsPerSecondMax = 1_000
+  /// An honest one answers each command, within 25 seconds.
+  static let answerTimeMax: Duration = .seconds(30)
 
   private let reactor: Reactor
   private let connect: () throws(Trouble) -> Descriptor
@@ -35,10 +37,17 @@ final class BluetoothProcess {
   private var pause = pauseMin
   private var began: UInt64 = 0
   private var second: (start: UInt64, packets: Int) = (0, 0)
+  private let answerTimeMax: Duration
+  /// Runs from a command to the next report, whichever that is.
+  private var answerDeadline: Timer?
   private var isClosed = false
 
-  init(on reactor: Reactor, connect: @escaping () throws(Trouble) -> Descriptor, report: @escaping (Event) -> Void) {
+  init(
+    on reactor: Reactor, answeringWithin answerTimeMax: Duration = answerTimeMax,
+    connect: @escaping () throws(Trouble) -> Descriptor, report: @escaping (Event) -> Void
+  ) {
     self.reactor = reactor
+    self.answerTimeMax = answerTimeMax
     self.connect = connect
     self.report = report
     reactor.soon { [weak self] in self?.begin() }
@@ -58,6 +67,13 @@ final class BluetoothProcess {
     guard socket != nil else { return }
     do throws(SystemError) {
       try socket?.sendPacket(command.bytes)
+      if case .cancel = command { return }
+      if answerDeadline == nil {
+        answerDeadline = reactor.schedule(after: answerTimeMax) { [unowned self] in
+          answerDeadline = nil
+          end(Self.silent)
+        }
+      }
     } catch {
       // It does not read, or is gone; within the turn, nobody expects a report.
       reactor.soon { [weak self] in self?.end(nil) }
@@ -69,6 +85,8 @@ final class BluetoothProcess {
     do throws(Trouble) {
       let socket = try connect()
       began = Reactor.now
+      // Packets of an earlier process do not count for this one.
+      second = (began, 0)
       do throws(SystemError) {
         registration = try reactor.register(socket, for: .readable) { [unowned self] _ in receive() }
       } catch {
@@ -92,6 +110,7 @@ final class BluetoothProcess {
         var box: DescriptorBox?
         if let descriptor = packet.descriptor.take() { box = DescriptorBox(descriptor) }
         guard one.hasDescriptor == (box != nil) else { return end(Self.liar) }
+        stopWaiting()
         report(.report(one, box))
       } catch {
         return end(nil)
@@ -111,6 +130,14 @@ final class BluetoothProcess {
     cause: "vicinity-bluetooth breaks the rules of its connection with this host.",
     cure: "Install the one of the same version.")
 
+  private static let silent = Trouble(
+    cause: "vicinity-bluetooth does not answer.", cure: "It is started again; see the system's log for the reason.")
+
+  private func stopWaiting() {
+    if let answerDeadline { reactor.cancel(answerDeadline) }
+    answerDeadline = nil
+  }
+
   private func end(_ trouble: Trouble?) {
     guard socket != nil else { return }
     if Reactor.now - began > UInt64(Self.livelyTime / .nanoseconds(1)) { pause = Self.pauseMin }
@@ -120,6 +147,7 @@ final class BluetoothProcess {
   }
 
   private func drop() {
+    stopWaiting()
     if let registration { reactor.deregister(registration) }
     registration = nil
     socket = nil
