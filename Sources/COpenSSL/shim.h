@@ -45,6 +45,9 @@ static inline int COpenSSL_sk_X509_num(const STACK_OF(X509) *certificates) {
 static inline void COpenSSL_BIO_clear_retry_flags(BIO *bio) {
   BIO_clear_retry_flags(bio);
 }
+static inline void COpenSSL_BIO_set_retry_read(BIO *bio) {
+  BIO_set_retry_read(bio);
+}
 static inline void COpenSSL_BIO_set_retry_write(BIO *bio) {
   BIO_set_retry_write(bio);
 }

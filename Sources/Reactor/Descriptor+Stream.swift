@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Ordered bytes, over any kind of descriptor.
+/// Ordered bytes, over any kind of descriptor. No call waits, even where another program that has the socket, too, makes it wait.
 extension Descriptor {
   /// Two sockets of this process that are connected to each other.
   public static func pair() throws(SystemError) -> DescriptorPair {
@@ -13,12 +13,12 @@ extension Descriptor {
 
   /// Reads received bytes: returns their count, 0 at the end, nil where nothing is there yet.
   public func receive(_ room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
-    try systemUnlessBlocked("receive") { recv(number, room.baseAddress, room.count, 0) }
+    try systemUnlessBlocked("receive") { recv(number, room.baseAddress, room.count, CInt(MSG_DONTWAIT)) }
   }
 
   /// The same, without removing them.
   public func peek(_ room: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
-    try systemUnlessBlocked("peek") { recv(number, room.baseAddress, room.count, CInt(MSG_PEEK)) }
+    try systemUnlessBlocked("peek") { recv(number, room.baseAddress, room.count, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) }
   }
 
   /// Another descriptor of the same open file.

@@ -76,7 +76,8 @@ extension Descriptor {
 
   /// Writes as much as the socket takes, and returns the count; nil where it takes nothing now.
   public func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
-    try systemUnlessBlocked("send") { Glibc.send(number, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
+    let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
+    return try systemUnlessBlocked("send") { Glibc.send(number, bytes.baseAddress, bytes.count, flags) }
   }
 
   /// Ends the sending direction; reading continues.

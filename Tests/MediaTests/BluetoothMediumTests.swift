@@ -332,4 +332,108 @@ import Wire
     }
     #expect(failures == 1 && scene.processes[0].count == 1 && scene.owners[0].incoming.remoteKeys.isEmpty)
   }
+
+  @Test func `A dial fails at once where the process is killed under it, and the next process connects`() throws {
+    let scene = try Scene()
+    let (process, honest) = (scene.processes[0], scene.processes[0].act)
+    let stranger = try Descriptor.pair()
+    let caller = Recorder()
+    var failures: [UInt64] = []
+    scene.run {
+      process.act = { process, command in
+        if case .connect(let ticket, _, _) = command {
+          if ticket == 1 { return process.kill() }
+          // The answer to the killed one's command, and the same twice.
+          process.send(.connected(ticket: 1), passing: stranger.ours.number)
+          process.send(.failed(ticket: 1, code: 5))
+        }
+        honest(process, command)
+      }
+      scene.make()
+      scene.await({ $0 == .trouble(nil) }) {
+        guard let address = try? Address(text: "rfcomm:00000000000b") else { return }
+        let start = Reactor.now
+        func dial() {
+          _ = scene.media[0].dial(scene.host(1), at: [address], for: caller) {
+            failures.append(Reactor.now - start)
+            // Until the next process is there.
+            scene.reactor.schedule(after: .milliseconds(100)) { dial() }
+          }
+        }
+        caller.opened = { _ in scene.stop() }
+        dial()
+      }
+    }
+    // The time of a dial is 15 seconds.
+    #expect(!failures.isEmpty && failures.count < 30 && failures[0] < 5_000_000_000)
+    #expect(caller.remoteKeys == [scene.keys[1].publicKey] && process.count == 2)
+  }
+
+  @Test func `Three hundred devices that connect and say nothing end no link, and keep out nobody`() throws {
+    final class Silent {
+      let end: Descriptor
+      init(_ end: consuming Descriptor) { self.end = end }
+    }
+    let (scene, caller, late) = (try Scene(), Recorder(), Recorder())
+    var silent: [Silent] = []
+    scene.run {
+      scene.make()
+      scene.media[0].browse(for: Self.type)
+      scene.await(Self.isSeen) {
+        guard case .seen(_, let host, let addresses)? = scene.owners[0].events.last else { return }
+        func crowd(_ link: SecureLink) {
+          guard silent.count < 300 else {
+            caller.toSend = [1, 2, 3]
+            return link.wantsToSend()
+          }
+          for _ in 0..<20 {
+            guard let pair = try? Descriptor.pair(), let end = try? pair.theirs.duplicate() else { return }
+            silent.append(Silent(end))
+            let device = BluetoothAddress(0x1000 + UInt64(silent.count))
+            scene.processes[0].send(.accepted(device), passing: pair.ours.number)
+          }
+          scene.reactor.schedule(after: .milliseconds(5)) { crowd(link) }
+        }
+        caller.opened = { crowd($0) }
+        _ = scene.media[0].dial(host, at: addresses, for: caller) { Issue.record("the dial failed") }
+      }
+      late.opened = { _ in scene.stop() }
+      scene.owners[1].incoming.hasReceived = {
+        guard scene.owners[1].incoming.received == [1, 2, 3] else { return }
+        _ = scene.media[1].dial(scene.host(0), at: scene.media[0].addresses, for: late) {
+          Issue.record("the late dial failed")
+        }
+      }
+    }
+    #expect(silent.count == 300 && caller.ends.isEmpty && scene.processes[0].count == 1)
+    #expect(late.remoteKeys == [scene.keys[0].publicKey])
+  }
+
+  @Test func `A process that makes the socket of a link wait again holds up nobody`() throws {
+    let scene = try Scene()
+    let pair = try Descriptor.pair()
+    // A call that waits for the socket would do so for three seconds.
+    var time = [3, 0]
+    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+      #expect(setsockopt(pair.ours.number, SOL_SOCKET, option, &time, 16) == 0)
+    }
+    var delay: UInt64 = 0
+    scene.run {
+      scene.make()
+      scene.await({ $0 == .trouble(nil) }) {
+        scene.processes[0].send(.accepted(BluetoothAddress(9)), passing: pair.ours.number)
+        scene.reactor.schedule(after: .milliseconds(100)) {
+          #expect(fcntl(pair.ours.number, F_SETFL, O_RDWR) == 0)
+          // The first byte of a handshake, of which the rest does not come.
+          #expect(send(pair.theirs.number, [22], 1, 0) == 1)
+          let due = Reactor.now + 100_000_000
+          scene.reactor.schedule(after: .milliseconds(100)) {
+            delay = Reactor.now - due
+            scene.stop()
+          }
+        }
+      }
+    }
+    #expect(delay < 2_000_000_000)
+  }
 }

@@ -29,7 +29,7 @@ struct TLSStream: ~Copyable {
     self.context = context
     ssl = context.makeConnection()
     if let host { context.resume(host, with: ssl) }
-    SSL_set_bio(ssl, expect(BIO_new_socket(socket.number, BIO_NOCLOSE), "use the socket"), outbox.makeBIO())
+    SSL_set_bio(ssl, SocketSource.makeBIO(of: socket.number), outbox.makeBIO())
     switch role {
     case .client: SSL_set_connect_state(ssl)
     case .server: SSL_set_accept_state(ssl)
