@@ -96,6 +96,9 @@ let package = Package(
       swiftSettings: commonSettings),
     .target(name: "BuiltProgram", path: "Tests/BuiltProgram", swiftSettings: commonSettings),
     .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: commonSettings),
+    .target(
+      name: "FakeRadio", dependencies: ["DBus", "Reactor", "TestKit"], path: "Tests/FakeRadio",
+      swiftSettings: commonSettings),
     .target(name: "PowerCut", dependencies: ["CSQLite"], path: "Tests/PowerCut", swiftSettings: commonSettings),
     .executableTarget(
       name: "store-writer", dependencies: ["Store"], path: "Tests/StoreTests/Program", swiftSettings: commonSettings),
@@ -104,7 +107,8 @@ let package = Package(
       exclude: ["Program"],
       swiftSettings: commonSettings),
     .testTarget(
-      name: "NearbyTests", dependencies: ["DBus", "Engine", "Media", "Nearby", "Reactor", "Store", "TestKit", "Wire"],
+      name: "NearbyTests",
+      dependencies: ["DBus", "Engine", "FakeRadio", "Media", "Nearby", "Reactor", "Store", "TestKit", "Wire"],
       swiftSettings: commonSettings),
     .testTarget(
       name: "VicinityTests",
@@ -131,8 +135,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "CMicroHTTPD", "COpenSSL", "CZlib", "Engine", "Gateway", "Media", "Nearby", "Notation", "PowerCut", "Reactor",
-        "Store", "TestKit", "Web", "Wire",
+        "CMicroHTTPD", "COpenSSL", "CZlib", "DBus", "Engine", "FakeRadio", "Gateway", "Media", "Nearby", "Notation",
+        "PowerCut", "Reactor", "Store", "TestKit", "Web", "Wire",
       ],
       swiftSettings: commonSettings),
     .testTarget(name: "TidyTests", swiftSettings: commonSettings),

@@ -69,6 +69,32 @@ import Testing
     #expect(leases.answer(try request(1, from: 220), at: 61) != nil && leases.count == 2)
   }
 
+  @Test func `A device has an address and a name once it has taken the offer, and as long as its lease lasts`() throws {
+    var leases = AddressLeases()
+    let device: [UInt8] = [2, 0, 0, 0, 1, 1]
+    let named: [UInt8] = [12, 7] + Array("Pixel-7".utf8)
+    _ = leases.answer(try request(1, from: 1, named), at: 0)
+    #expect(leases.holding(of: device, at: 0) == nil)
+    _ = leases.answer(try request(3, from: 1, named + [50, 4, 192, 168, 49, 10]), at: 1)
+    var holding = try #require(leases.holding(of: device, at: 2))
+    #expect(holding.address == [192, 168, 49, 10] && holding.name == "Pixel-7")
+    // A renewal without a name leaves the one that it had.
+    _ = leases.answer(try request(3, from: 1, has: [192, 168, 49, 10]), at: 1_000)
+    holding = try #require(leases.holding(of: device, at: 1_000 + 3_599))
+    #expect(holding.name == "Pixel-7")
+    #expect(
+      leases.holding(of: device, at: 1_000 + 3_600) == nil && leases.holding(of: [2, 0, 0, 0, 1, 2], at: 2) == nil)
+  }
+
+  @Test func `A host name is short and printable ASCII, or there is none`() throws {
+    func name(_ bytes: [UInt8]) throws -> String? { try request(1, from: 1, [12, UInt8(bytes.count)] + bytes).name }
+    #expect(try name(Array("Ada's phone".utf8)) == "Ada's phone" && name(Array("phone\0".utf8)) == "phone")
+    for bad in ["", "\0", "a\u{1B}[31m", "a\nb", "Zoë", "\u{202E}evil", String(repeating: "a", count: 64)] {
+      #expect(try name(Array(bad.utf8)) == nil, "\(bad)")
+    }
+    #expect(try name([0x61, 0xFF]) == nil && request(1, from: 1).name == nil)
+  }
+
   @Test func `Cut and malformed messages are nothing`() {
     let good = message(1, from: 1, [50, 4, 192, 168, 49, 10])
     for count in 0..<good.count - 1 {

@@ -1,45 +1,13 @@
 import DBus
-import Glibc
+import FakeRadio
 import TestKit
 import Testing
 
 @testable import Nearby
 
 @Suite(.timeLimit(.minutes(1))) struct RadioControlTests {
-  /// A machine with one radio, as `/sys` shows it.
-  private struct Machine {
-    let folder = TemporaryFolder()
-    let bus: TestBus
-    /// Marks of processes are of the whole machine, so each test has a radio of its own.
-    let radio = "wl\(UInt32.random(in: 100_000...999_999))"
-    var system: SystemRadios { SystemRadios(folder.path) }
-
-    init() throws {
-      bus = try TestBus()
-      for folder in ["class", "class/net"] { try make(folder) }
-      try add(radio)
-      try add("p2p-\(radio)-0")
-    }
-
-    private func make(_ name: String) throws { try #require(mkdir("\(folder.path)/\(name)", 0o700) == 0) }
-
-    private func add(_ interface: String) throws {
-      for part in ["", "/phy80211", "/phy80211/rfkill0"] { try make("class/net/\(interface)\(part)") }
-      try write("phy0", "phy80211/name", of: interface)
-      try write("down", "operstate", of: interface)
-    }
-
-    func write(_ text: String, _ name: String, of interface: String) throws {
-      try folder.write("\(text)\n".utf8, to: "class/net/\(interface)/\(name)")
-    }
-
-    func control(startTimeMax: Duration = RadioControl.startTimeMax) throws -> RadioControl {
-      try RadioControl(busPath: bus.path, system: system, givesAddresses: false, startTimeMax: startTimeMax)
-    }
-  }
-
-  private func withRadio(_ body: (Machine, FakeSupplicant, RadioControl) async throws -> Void) async throws {
-    let machine = try Machine()
+  private func withRadio(_ body: (RadioMachine, FakeSupplicant, RadioControl) async throws -> Void) async throws {
+    let machine = try RadioMachine()
     let fake = try await FakeSupplicant(machine.bus, radio: machine.radio)
     let control = try machine.control()
     do { try await body(machine, fake, control) } catch {
@@ -83,6 +51,7 @@ import Testing
       let (_, network) = try await control.start(plan)
       #expect(network.kind == .mesh && network.name == "workshop" && network.password == "a long secret")
       #expect(network.code == nil && network.members == 1 && network.frequency == 2412)
+      #expect(network.stations.map(\.hardware) == ["02:00:00:00:02:00"])
       #expect(try await control.stop(machine.radio) == [machine.radio])
       #expect(await !fake.hasMesh)
     }
@@ -147,6 +116,59 @@ import Testing
     }
   }
 
+  @Test
+  func `Devices in a group are known by their hardware addresses, without those that have not shown the password`()
+    async throws
+  {
+    try await withRadio { machine, fake, control in
+      await fake.change {
+        $0.stations = [[0x9E, 0x2A, 0, 1, 0xFF, 7], [2, 0, 0, 0, 1, 0]]
+        $0.strangers = [[6, 6, 6, 6, 6, 6]]
+      }
+      let (_, network) = try await control.start(RadioPlan(.group))
+      #expect(network.stations.map(\.hardware) == ["9e:2a:00:01:ff:07", "02:00:00:00:01:00"] && network.members == 2)
+      // This process has given out no addresses, and the kernel has talked with nobody there.
+      #expect(network.stations.allSatisfy { $0.address == nil && $0.name == nil } && network.addresses.isEmpty)
+      await fake.change { $0.stations = (0..<200).map { [2, 0, 0, 0, 3, UInt8($0)] } }
+      #expect(await control.radios().radios.first?.network?.stations.count == RadioStation.countMax - 1)
+      // Before version 2.8 it counts members, and does not say which they are.
+      await fake.change { ($0.stations, $0.strangers, $0.isOld) = ([[2, 0, 0, 0, 1, 0]], [], true) }
+      let seen = await control.radios().radios.first?.network
+      #expect(seen?.stations == [] && seen?.members == 1)
+    }
+  }
+
+  @Test func `A group is reached at the addresses of its interface`() async throws {
+    try await withRadio { machine, fake, control in
+      try machine.add("lo")
+      await fake.change { $0.groupInterface = "lo" }
+      var plan = RadioPlan(.group)
+      plan.radio = machine.radio
+      let (_, network) = try await control.start(plan)
+      #expect(network.addresses == ["127.0.0.1"])
+    }
+  }
+
+  @Test func `Neighbours are read from the kernel's table, by interface, where they have answered`() {
+    let text = """
+      IP address       HW type     Flags       HW address            Mask     Device
+      192.168.49.10    0x1         0x2         9e:2a:00:01:ff:07     *        p2p-wlan0-0
+      192.168.49.11    0x1         0x0         00:00:00:00:00:00     *        p2p-wlan0-0
+      10.0.0.2         0x1         0x2         02:00:00:00:01:00     *        eth0
+      cut
+
+      """
+    let table = NeighbourTable(text, "p2p-wlan0-0")
+    #expect(table["9e:2a:00:01:ff:07"] == "192.168.49.10")
+    #expect(table["00:00:00:00:00:00"] == nil && table["02:00:00:00:01:00"] == nil)
+    let station = RadioStation([0x9E, 0x2A, 0, 1, 0xFF, 7], nil, table)
+    #expect(station?.address == "192.168.49.10" && station?.name == nil)
+    let lease = AddressLeases.Holding(address: [192, 168, 49, 77], name: "Pixel-7")
+    let leased = RadioStation([0x9E, 0x2A, 0, 1, 0xFF, 7], lease, table)
+    #expect(leased?.address == "192.168.49.77" && leased?.name == "Pixel-7")
+    #expect(RadioStation([1, 2, 3], nil, table) == nil)
+  }
+
   @Test func `A group that ends by itself is noticed`() async throws {
     try await withRadio { machine, fake, control in
       _ = try await control.start(RadioPlan(.group))
@@ -159,7 +181,7 @@ import Testing
 
   @Test func `Each obstacle has its error, with a cure`() async throws {
     func expect(
-      _ code: RadioError.Code, _ cure: String, _ change: (Machine, FakeSupplicant) async throws -> Void
+      _ code: RadioError.Code, _ cure: String, _ change: (RadioMachine, FakeSupplicant) async throws -> Void
     ) async throws {
       try await withRadio { machine, fake, control in
         try await change(machine, fake)
@@ -181,7 +203,7 @@ import Testing
       await fake.change { $0.refusal = BusError(BusError.accessDeniedName, "no") }
     }
     // A bus on which nobody owns the name.
-    let machine = try Machine()
+    let machine = try RadioMachine()
     let control = try machine.control()
     let missing = await failure { () throws(RadioError) in _ = try await control.start(RadioPlan(.group)) }
     #expect(missing?.code == .unavailable && missing?.cure?.contains("wpasupplicant") == true)
@@ -198,7 +220,7 @@ import Testing
   }
 
   @Test func `A control that is dropped while it is connected ends its connection on its own loop`() async throws {
-    let machine = try Machine()
+    let machine = try RadioMachine()
     let fake = try await FakeSupplicant(machine.bus, radio: machine.radio)
     for _ in 0..<8 { #expect(await (try machine.control()).radios().error == nil) }
     await fake.close()
@@ -212,7 +234,7 @@ import Testing
   }
 
   @Test func `A network that does not come up is an error, and nothing of it stays`() async throws {
-    let machine = try Machine()
+    let machine = try RadioMachine()
     let fake = try await FakeSupplicant(machine.bus, radio: machine.radio)
     await fake.change { $0.isDeaf = true }
     let control = try machine.control(startTimeMax: .milliseconds(300))
@@ -251,5 +273,12 @@ import Testing
       }
       #expect(await fake.calls.isEmpty)
     }
+  }
+}
+
+extension RadioMachine {
+  fileprivate func control(startTimeMax: Duration = RadioControl.startTimeMax) throws -> RadioControl {
+    try RadioControl(
+      busPath: bus.path, system: SystemRadios(path), givesAddresses: false, startTimeMax: startTimeMax)
   }
 }

@@ -197,14 +197,27 @@ export interface RadioNetwork {
   password?: string
   /** The middle of its channel in MHz; 0 where it is not known. */
   frequency: number
-  /** The devices that are connected with this one. */
+  /** The number of devices that are connected with this one. */
   members: number
+  /** These devices, as far as wpa_supplicant names them: those in a group, and the neighbours in a mesh. */
+  stations: RadioStation[]
   /** Whether hosts have IPv6 addresses of their own making only, or are also given IPv4 addresses, which phones wait for. That takes the right to set addresses. */
   addressing: 'linkLocal' | 'dhcp'
   /** Whether the program that made it is gone. */
   isAbandoned: boolean
   /** The text of a QR code by which phones join; draw it by `POST /v1/qr-codes`. Absent for a mesh. */
   code?: string
+  /** The address of this gateway for a browser in the network; absent where it has no IPv4 address there, or does not listen there. */
+  url?: string
+}
+
+export interface RadioStation {
+  /** Many phones make up another one for each network. */
+  hardwareAddress: string
+  /** The IPv4 address that this gateway gave it, or by which this machine has talked with it. */
+  address?: string
+  /** The host name that it gave itself when this gateway gave it an address; any device can claim any name. */
+  name?: string
 }
 
 export type RadioNetworkRequest = RadioGroupRequest | RadioMeshRequest

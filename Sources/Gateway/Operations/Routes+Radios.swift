@@ -9,7 +9,7 @@ extension Routes {
       .get, "/v1/radios", .role(.operator),
       .later { core, _ in
         let (radios, error) = try await core.needRadios().radios()
-        var members: [JSON.Member] = [.init("items", .list(radios.map(\.json)))]
+        var members: [JSON.Member] = [.init("items", .list(radios.map(core.json(of:))))]
         if let error { members.append(.init("problem", Problem(error).json)) }
         return .json(.object(members))
       }),
@@ -18,7 +18,7 @@ extension Routes {
       .later { core, call in
         let (radios, _) = try await core.needRadios().radios()
         guard let radio = radios.first(where: { $0.name == call[0] }) else { throw Problem.missing("radio", call[0]) }
-        return .json(radio.json)
+        return .json(core.json(of: radio))
       }),
     Route(.put, "/v1/radios/{radio}/network", .role(.operator), body: .json, .later(makeNetwork)),
     Route(
@@ -52,7 +52,7 @@ extension Routes {
         .info, for: .operator, "radioNetwork",
         "\(call[0]) has the \(kind.rawValue) '\(network.name)', by a client's request",
         [.init("radio", .text(call[0])), .init("kind", .text(kind.rawValue)), .init("name", .text(network.name))])
-      return .json(network.json, 201)
+      return .json(core.json(of: network), 201)
     } catch {
       throw Problem(error)
     }
@@ -84,31 +84,46 @@ extension Problem {
       case .invalid: .invalidParameter
       case .unavailable, .failed: .unavailable
       }
-    self.init(kind, error.description, field: error.field)
+    self.init(kind, error.description, field: error.field, rule: error.rule)
   }
 }
 
-extension Radio {
-  fileprivate var json: JSON {
+extension Core {
+  fileprivate func json(of radio: Radio) -> JSON {
     var members: [JSON.Member] = [
-      .init("id", .text(name)), .init("state", .text(state.rawValue)),
-      .init("kinds", kinds.map { .list($0.map { .text($0.rawValue) }) } ?? .null),
-      .init("isManaged", .bool(isManaged)),
+      .init("id", .text(radio.name)), .init("state", .text(radio.state.rawValue)),
+      .init("kinds", radio.kinds.map { .list($0.map { .text($0.rawValue) }) } ?? .null),
+      .init("isManaged", .bool(radio.isManaged)),
     ]
-    if let network { members.append(.init("network", network.json)) }
+    if let network = radio.network { members.append(.init("network", json(of: network))) }
     return .object(members)
   }
+
+  fileprivate func json(of network: RadioNetwork) -> JSON {
+    var members: [JSON.Member] = [
+      .init("kind", .text(network.kind.rawValue)), .init("interface", .text(network.interface)),
+      .init("name", .text(network.name)), .init("frequency", .number(network.frequency)),
+      .init("members", .number(network.members)), .init("stations", .list(network.stations.map(\.json))),
+      .init("addressing", .text(network.addressing.rawValue)), .init("isAbandoned", .bool(network.isAbandoned)),
+    ]
+    if let password = network.password { members.append(.init("password", .text(password))) }
+    if let code = network.code { members.append(.init("code", .text(code))) }
+    if let url = url(in: network) { members.append(.init("url", .text(url))) }
+    return .object(members)
+  }
+
+  /// The URL for the browser of a device in the network: the plain one, where there is one, as for other guests.
+  private func url(in network: RadioNetwork) -> String? {
+    let reachable = urls.filter { url in network.addresses.contains { url.contains("://\($0):") } }
+    return reachable.first { $0.hasPrefix("http:") } ?? reachable.first
+  }
 }
 
-extension RadioNetwork {
+extension RadioStation {
   fileprivate var json: JSON {
-    var members: [JSON.Member] = [
-      .init("kind", .text(kind.rawValue)), .init("interface", .text(interface)), .init("name", .text(name)),
-      .init("frequency", .number(frequency)), .init("members", .number(members)),
-      .init("addressing", .text(addressing.rawValue)), .init("isAbandoned", .bool(isAbandoned)),
-    ]
-    if let password { members.append(.init("password", .text(password))) }
-    if let code { members.append(.init("code", .text(code))) }
+    var members: [JSON.Member] = [.init("hardwareAddress", .text(hardware))]
+    if let address { members.append(.init("address", .text(address))) }
+    if let name { members.append(.init("name", .text(name))) }
     return .object(members)
   }
 }

@@ -16,6 +16,15 @@ struct AddressLeases {
     let host: UInt8
     /// In seconds.
     var end: UInt64
+    /// Whether the device has taken it: until then it is an offer.
+    var isTaken = false
+    var name: String?
+  }
+
+  /// The address that a device has, and the host name that it gave itself.
+  struct Holding {
+    let address: [UInt8]
+    let name: String?
   }
 
   private enum Answer: UInt8 {
@@ -27,6 +36,12 @@ struct AddressLeases {
   private var leases: [[UInt8]: Lease] = [:]
 
   var count: Int { leases.count }
+
+  /// Nil where the device has taken no address, or its lease is over.
+  func holding(of hardware: [UInt8], at now: UInt64) -> Holding? {
+    guard let lease = leases[hardware], lease.isTaken, lease.end > now else { return nil }
+    return Holding(address: Self.network + [lease.host], name: lease.name)
+  }
 
   /// The answer at a time in seconds; nil where there is none.
   mutating func answer(_ request: AddressRequest, at now: UInt64) -> [UInt8]? {
@@ -41,6 +56,8 @@ struct AddressLeases {
         return message(.refusal, to: request, nil)
       }
       lease.end = now + UInt64(Self.leaseSeconds)
+      lease.isTaken = true
+      lease.name = request.name ?? lease.name
       leases[request.hardware] = lease
       return message(.confirmation, to: request, wanted)
     case .release:

@@ -10,6 +10,8 @@ struct AddressRequest: Hashable {
   static let headBytes = 240
   static let cookie: [UInt8] = [99, 130, 83, 99]
   static let hardwareBytes = 6
+  /// As many as a label of a host name has.
+  static let nameBytesMax = 63
 
   let kind: Kind
   /// The client's number for its exchange, its flags, and its hardware address: an answer repeats them.
@@ -22,6 +24,8 @@ struct AddressRequest: Hashable {
   let wanted: [UInt8]?
   /// The server that it means; nil for any.
   let server: [UInt8]?
+  /// The host name that the client gives itself; nil where it is no short text of printable ASCII, as host names are.
+  let name: String?
 
   /// Nil for all else: answers, other kinds, messages by relays, and those that are cut or malformed.
   init?(_ bytes: [UInt8]) {
@@ -49,5 +53,13 @@ struct AddressRequest: Hashable {
     hardware = Array(bytes[28..<34])
     wanted = options[50]
     server = options[54]
+    name = options[12].flatMap(Self.name)
+  }
+
+  private static func name(_ bytes: [UInt8]) -> String? {
+    // Some clients end it as C does.
+    let text = bytes.last == 0 ? bytes.dropLast() : bytes[...]
+    guard (1...nameBytesMax).contains(text.count), text.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
+    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -42,13 +42,18 @@ final class AddressServer {
     _ = Self.set([0, 0, 0, 0], by: SIOCSIFADDR, on: interface, socket.number)
   }
 
+  func holding(of hardware: [UInt8]) -> AddressLeases.Holding? { leases.holding(of: hardware, at: Self.now) }
+
+  /// In seconds.
+  private static var now: UInt64 { Reactor.now / 1_000_000_000 }
+
   private func answer() {
     var room = [UInt8](repeating: 0, count: Self.requestBytesMax)
     for _ in 0..<Self.requestsPerTurnMax {
       let count = recv(socket.number, &room, room.count, CInt(MSG_DONTWAIT))
       guard count > 0 else { return }
       guard let request = AddressRequest(Array(room.prefix(count))),
-        let answer = leases.answer(request, at: Reactor.now / 1_000_000_000)
+        let answer = leases.answer(request, at: Self.now)
       else { continue }
       // An answer that is lost is asked for again.
       var everybody = Self.address([255, 255, 255, 255], Self.ports.client)

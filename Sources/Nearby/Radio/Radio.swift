@@ -52,6 +52,10 @@ package struct RadioNetwork: Hashable, Sendable {
   /// Whether the program that has made it is gone.
   package let isAbandoned: Bool
   package var addressing = Addressing.linkLocal
+  /// The devices in it, as far as wpa_supplicant names them.
+  package var stations: [RadioStation] = []
+  /// The IPv4 addresses that this machine has in it.
+  package var addresses: [String] = []
 
   /// The text of a QR code by which phones join; nil for a mesh, which phones do not join.
   package var code: String? {

@@ -91,7 +91,8 @@ package actor RadioControl {
   private func radio(_ name: String, _ all: [Supplicant.Interface], _ supplicant: Supplicant) async -> Radio {
     let interfaces = parts(of: name, all)
     let main = interfaces.first { $0.name == name }
-    let network = await supplicant.network(on: interfaces).map { shown($0, on: name) }
+    var network: RadioNetwork?
+    if let seen = await supplicant.network(on: interfaces) { network = await shown(seen, on: name, supplicant) }
     var radio = Radio(
       name: name, state: state(of: name, isInUse: main?.isInUse == true || system.isUp(name), network),
       kinds: main?.kinds)
@@ -110,13 +111,22 @@ package actor RadioControl {
     system.block(of: name) != nil ? .blocked : network != nil ? .network : isInUse ? .connected : .idle
   }
 
-  private func shown(_ network: Supplicant.Network, on name: String) -> RadioNetwork {
+  private func shown(
+    _ network: Supplicant.Network, on name: String, _ supplicant: Supplicant
+  ) async -> RadioNetwork {
+    let stations = await supplicant.stations(in: network)
     let own = own[name]
+    let neighbours = NeighbourTable(network.interface.name)
     return RadioNetwork(
       kind: network.kind, interface: network.interface.name, name: network.name,
-      password: network.password ?? own?.password, frequency: network.frequency, members: network.members,
+      password: network.password ?? own?.password, frequency: network.frequency,
+      members: stations?.count ?? network.members,
       isAbandoned: network.isOwn && own == nil && RadioMark.isFree(name),
-      addressing: own?.addresses == nil ? .linkLocal : .dhcp)
+      addressing: own?.addresses == nil ? .linkLocal : .dhcp,
+      stations: (stations ?? []).compactMap { RadioStation($0, own?.addresses?.holding(of: $0), neighbours) },
+      addresses: (SocketAddress.byInterface[network.interface.name] ?? []).compactMap {
+        if case .v4 = $0.host { $0.hostText } else { nil }
+      })
   }
 
   // MARK: Changing
@@ -168,7 +178,7 @@ package actor RadioControl {
     // A network that a killed program has left would look like a connection.
     let parts = parts(of: name, try await supplicant.interfaces())
     if let network = await supplicant.network(on: parts) {
-      let shown = shown(network, on: name)
+      let shown = await shown(network, on: name, supplicant)
       guard shown.isAbandoned else { throw .taken(name, shown) }
       try await end(network, on: name, supplicant)
     }
@@ -215,7 +225,7 @@ package actor RadioControl {
     }
     if plan.kind == .group, givesAddresses { own.addresses = AddressServer(on: made.interface.name, reactor) }
     self.own[name] = own
-    return shown(made, on: name)
+    return await shown(made, on: name, supplicant)
   }
 
   /// Ends the network of a radio, whoever has made it; or all of this program's that there are, and those that killed ones

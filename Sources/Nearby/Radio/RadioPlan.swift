@@ -24,11 +24,13 @@ package struct RadioPlan: Hashable, Sendable {
   func check() throws(RadioError) {
     guard (1...Self.nameBytesMax).contains(name.utf8.count), Self.isPlain(name) else {
       throw .invalid(
-        "name", "The name of a mesh has 1 to \(Self.nameBytesMax) bytes, no quotes and no control characters.")
+        "name", rule: "meshName",
+        "The name of a mesh has 1 to \(Self.nameBytesMax) bytes, no quotes and no control characters.")
     }
     if let password {
       guard Self.passwordBytes.contains(password.utf8.count), Self.isPlain(password) else {
-        throw .invalid("password", "A password has 8 to 63 bytes, no quotes and no control characters.")
+        throw .invalid(
+          "password", rule: "meshPassword", "A password has 8 to 63 bytes, no quotes and no control characters.")
       }
     }
     guard Self.frequencies.contains(frequency) else {

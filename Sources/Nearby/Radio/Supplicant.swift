@@ -12,6 +12,7 @@ final class Supplicant {
   static let mesh = "\(interface).Mesh"
   static let group = "\(service).Group"
   static let network = "\(service).Network"
+  static let station = "\(service).Station"
   private static let properties = "org.freedesktop.DBus.Properties"
   private static let networkManager = "org.freedesktop.NetworkManager"
   /// Taking an interface sets up the driver, which takes seconds on a slow machine.
@@ -31,6 +32,8 @@ final class Supplicant {
     /// The path of the network that it is connected with.
     let network: String?
     let networks: [String]
+    /// The paths of the devices that are connected with it, or become so; nil before wpa_supplicant 2.8.
+    let stations: [String]?
 
     /// Whether it is connected, or becomes so.
     var isInUse: Bool {
@@ -47,7 +50,10 @@ final class Supplicant {
     let name: String
     let password: String?
     let frequency: Int
+    /// The number of devices that are connected with this one, or become so.
     let members: Int
+    /// The hardware addresses of those in a mesh.
+    var peers: [[UInt8]] = []
     /// Whether this program, or another one like it, has made it.
     let isOwn: Bool
   }
@@ -94,7 +100,8 @@ final class Supplicant {
     return Interface(
       path: path, name: name, state: values["State"]?.text ?? "",
       kinds: (modes.contains("p2p") ? [.group] : []) + (modes.contains("mesh") ? [.mesh] : []),
-      network: values["CurrentNetwork"]?.path, networks: values["Networks"]?.list.compactMap(\.path) ?? [])
+      network: values["CurrentNetwork"]?.path, networks: values["Networks"]?.list.compactMap(\.path) ?? [],
+      stations: values["Stations"]?.list.compactMap(\.path))
   }
 
   /// Has it take an interface, where it has not yet; and whether it had to.
@@ -140,11 +147,26 @@ final class Supplicant {
       case .variant(let value)? = try? await get("Properties", of: path, Self.network), let network = value.properties,
       network["mode"]?.text == "5"
     else { return nil }
-    let values = try? await allProperties(of: interface.path, Self.mesh)
+    let peers = (try? await allProperties(of: interface.path, Self.mesh))?["MeshPeers"]?.list ?? []
     return Network(
       kind: .mesh, path: path, interface: interface, name: network["ssid"]?.text?.unquoted ?? "", password: nil,
-      frequency: network["frequency"]?.text.flatMap { Int($0) } ?? 0, members: values?["MeshPeers"]?.list.count ?? 0,
+      frequency: network["frequency"]?.text.flatMap { Int($0) } ?? 0, members: peers.count, peers: peers.map(\.bytes),
       isOwn: network["id_str"]?.text?.unquoted == Self.meshMark)
+  }
+
+  /// The hardware addresses of the devices in a network; nil where wpa_supplicant does not tell.
+  ///
+  /// The members of a group are no source of them: those are known by the addresses of their Wi-Fi Direct, and a phone that joins
+  /// as plain Wi-Fi has none.
+  func stations(in network: Network) async -> [[UInt8]]? {
+    guard network.kind == .group else { return Array(network.peers.prefix(RadioStation.countMax)) }
+    guard let paths = network.interface.stations else { return nil }
+    var stations: [[UInt8]] = []
+    for path in paths.prefix(RadioStation.countMax) {
+      // A device that has not shown the password yet has no object.
+      if let address = try? await property("Address", of: path, Self.station).bytes { stations.append(address) }
+    }
+    return stations
   }
 
   /// Begins a group; it is there once `network` shows it. The name's end is what it was before, for those of others.

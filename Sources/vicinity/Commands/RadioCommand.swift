@@ -66,10 +66,21 @@ enum RadioCommand {
         ]
       }
       await context.screen.print(table.lines(columns: columns))
+      if let stations = stations(of: radios) { await context.screen.print([""] + stations.lines(columns: columns)) }
     }
     if let error { await context.printer.report(.warning(error.description)) }
     if radios.isEmpty { await context.printer.report(.warning("This machine has no Wi-Fi radio that Linux knows.")) }
     return radios.isEmpty ? .notFound : .done
+  }
+
+  /// The devices in the networks of the radios; nil where there is none.
+  private static func stations(of radios: [Radio]) -> Table? {
+    // The name is known to the program alone that has given the address.
+    var table = Table(titles: ["NETWORK", "DEVICE", "ADDRESS"])
+    table.rows = radios.compactMap(\.network).flatMap { network in
+      network.stations.map { [PlainText.line(network.name), $0.hardware, $0.address ?? ""] }
+    }
+    return table.rows.isEmpty ? nil : table
   }
 
   // MARK: A network
@@ -142,9 +153,17 @@ extension Event {
     [
       .text("kind", network.kind.rawValue), .text("interface", network.interface), .text("name", network.name),
       network.password.map { .text("password", $0) }, .number("frequency", network.frequency),
-      .number("members", network.members), .text("addressing", network.addressing.rawValue),
-      network.code.map { .text("code", $0) },
+      .number("members", network.members), .init("stations", .list(network.stations.map(json(of:)))),
+      .text("addressing", network.addressing.rawValue), network.code.map { .text("code", $0) },
     ].compactMap { $0 }
+  }
+
+  private static func json(of station: RadioStation) -> JSON {
+    .object(
+      [
+        .text("hardwareAddress", station.hardware), station.address.map { .text("address", $0) },
+        station.name.map { .text("name", $0) },
+      ].compactMap { $0 })
   }
 
   /// A network that is up, with a QR code where the terminal has room for it.

@@ -1,3 +1,4 @@
+internal import FakeRadio
 internal import Notation
 internal import Testing
 
@@ -8,16 +9,27 @@ struct EveryResource {
   /// A session of his that Anna waits to be let into.
   private(set) var other = ""
   /// The values of a path's parameters.
-  private var names: [String: String] = ["kind": "notFound", "client": "self", "radio": "none"]
+  private var names: [String: String] = ["kind": "notFound", "client": "self"]
 
   private init(_ meeting: TwoClients) { (anna, bert) = (meeting.anna, meeting.bert) }
 
   static func hold(_ test: (EveryResource) async throws -> Void) async throws {
-    try await TwoClients.hold(as: "admin") { meeting in
-      var plenty = EveryResource(meeting)
-      try await plenty.fill()
-      try await test(plenty)
+    let machine = try RadioMachine()
+    try await FakeSupplicant.with(machine) { _ in
+      try await TwoClients.hold(as: "admin") { meeting in
+        var plenty = EveryResource(meeting)
+        try await plenty.fill()
+        try await plenty.addRadio(machine)
+        try await test(plenty)
+      }
     }
+  }
+
+  private mutating func addRadio(_ machine: RadioMachine) async throws {
+    try await bert.gateway.use(machine)
+    names["radio"] = machine.radio
+    let group: JSON = ["kind": "group"]
+    #expect(try await bert.client.ask("PUT", "/v1/radios/\(machine.radio)/network", group.bytes).status == 201)
   }
 
   private mutating func fill() async throws {

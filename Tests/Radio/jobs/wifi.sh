@@ -42,6 +42,11 @@ join() {
   eventually 20 on B ping -c1 -W1 192.168.49.1
 }
 
+member() {
+  on A /share/vicinity radio list || return 1
+  on A /share/vicinity radio list | grep -q "$(on B cat /sys/class/net/wlan1/address)  *192\.168\.49\."
+}
+
 passes "mesh: both hosts are in it" mesh
 discovery A wlan0
 discovery B wlan1
@@ -51,6 +56,7 @@ passes "mesh: a host leaves it" end B TERM
 passes "mesh: what a killed program has left is seen" orphan
 passes "group: it takes the place of what was left" group
 passes "group: a device joins it as plain Wi-Fi, and gets an address" join
+passes "group: its owner tells of the device, by both of its addresses" member
 discovery A "$GROUP"
 discovery B wlan1
 meet group

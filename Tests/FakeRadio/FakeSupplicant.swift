@@ -1,15 +1,13 @@
-import DBus
-import Reactor
-import TestKit
-
-@testable import Nearby
+package import DBus
+package import Reactor
+package import TestKit
 
 /// wpa_supplicant as its D-Bus interface shows it, with one radio; on a loop and a bus of its own.
-final class FakeSupplicant: Sendable {
-  let reactor: Reactor
+package final class FakeSupplicant: Sendable {
+  package let reactor: Reactor
   private let model: FakeSupplicantModel
 
-  init(_ bus: TestBus, radio: String) async throws {
+  package init(_ bus: TestBus, radio: String) async throws {
     let reactor = try Reactor()
     reactor.start()
     self.reactor = reactor
@@ -19,12 +17,22 @@ final class FakeSupplicant: Sendable {
     try await own(FakeSupplicantModel.service)
   }
 
+  /// With the radio of a machine, until the body ends.
+  package static func with(_ machine: RadioMachine, _ body: (FakeSupplicant) async throws -> Void) async throws {
+    let fake = try await FakeSupplicant(machine.bus, radio: machine.radio)
+    do { try await body(fake) } catch {
+      await fake.close()
+      throw error
+    }
+    await fake.close()
+  }
+
   /// Runs a closure on the loop.
-  func run<Value: Sendable>(_ body: @escaping @Sendable (FakeSupplicantModel) -> Value) async -> Value {
+  package func run<Value: Sendable>(_ body: @escaping @Sendable (FakeSupplicantModel) -> Value) async -> Value {
     await reactor.spawn { [model] in body(model) }.value
   }
 
-  func change(_ body: @escaping @Sendable (FakeSupplicantModel) -> Void) async { await run(body) }
+  package func change(_ body: @escaping @Sendable (FakeSupplicantModel) -> Void) async { await run(body) }
 
   private func own(_ name: String) async throws {
     let daemon = "org.freedesktop.DBus"
@@ -34,30 +42,30 @@ final class FakeSupplicant: Sendable {
     guard answer == [.uint32(1)] else { throw BusError("taken", name) }
   }
 
-  func close() async {
+  package func close() async {
     await run { $0.bus.close() }
     reactor.stop()
   }
 
-  var calls: [String] { get async { await run { $0.calls } } }
-  var hasGroup: Bool { get async { await run { $0.groupName != nil } } }
-  var hasMesh: Bool { get async { await run { $0.meshOptions != nil } } }
-  var postfix: String { get async { await run { $0.postfix } } }
+  package var calls: [String] { get async { await run { $0.calls } } }
+  package var hasGroup: Bool { get async { await run { $0.groupName != nil } } }
+  package var hasMesh: Bool { get async { await run { $0.meshOptions != nil } } }
+  package var postfix: String { get async { await run { $0.postfix } } }
 
   /// A network that somebody else, or a killed program, has made.
-  func leave(group: String) async { await run { ($0.isTaken, $0.groupName) = (true, group) } }
+  package func leave(group: String) async { await run { ($0.isTaken, $0.groupName) = (true, group) } }
 
-  func leaveMesh(mark: String) async {
+  package func leaveMesh(mark: String) async {
     await run { model in
       (model.isTaken, model.state) = (true, "completed")
       model.meshOptions = ["ssid": .string("old"), "mode": .int32(5), "id_str": .string(mark)]
     }
   }
 
-  func endGroup() async { await run { $0.endGroup() } }
+  package func endGroup() async { await run { $0.endGroup() } }
 
   /// Exports a NetworkManager that manages the radio, or does not.
-  func manage(_ isManaged: Bool) async throws {
+  package func manage(_ isManaged: Bool) async throws {
     await run { model in
       model.bus.export("/org/freedesktop/NetworkManager") { $0.reply([.objectPath("/device")]) }
       model.bus.export("/device") { $0.reply([.variant(.boolean(isManaged))]) }
@@ -69,12 +77,12 @@ final class FakeSupplicant: Sendable {
 /// The state of it, and its objects on the bus.
 ///
 /// It is made and used on the loop alone, which is the proof of `@unchecked`.
-final class FakeSupplicantModel: @unchecked Sendable {
+package final class FakeSupplicantModel: @unchecked Sendable {
   static let service = "fi.w1.wpa_supplicant1"
   private static let root = "/fi/w1/wpa_supplicant1"
   private static let radioPath = "\(root)/Interfaces/0"
-  private static let groupInterface = "\(root)/Interfaces/1"
-  private static let group = "\(groupInterface)/Groups/AB"
+  private static let groupPath = "\(root)/Interfaces/1"
+  private static let group = "\(groupPath)/Groups/AB"
   private static let mesh = "\(radioPath)/Networks/7"
   private static let home = "\(radioPath)/Networks/0"
 
@@ -89,20 +97,42 @@ final class FakeSupplicantModel: @unchecked Sendable {
   private(set) var calls: [String] = []
 
   // Set by tests.
-  var state = "disconnected"
-  var modes = ["infrastructure", "p2p", "mesh"]
-  var refusal: BusError?
+  package var state = "disconnected"
+  package var modes = ["infrastructure", "p2p", "mesh"]
+  package var refusal: BusError?
   /// Whether it begins nothing.
-  var isDeaf = false
+  package var isDeaf = false
+  /// The hardware addresses of devices that are in its group, and of those that have not shown the password.
+  package var stations: [[UInt8]] = [[2, 0, 0, 0, 1, 0]] {
+    didSet {
+      for station in oldValue { bus.withdraw(Self.path(of: station)) }
+      exportStations()
+    }
+  }
+  package var strangers: [[UInt8]] = []
+  /// Whether it is an old one that does not tell of them.
+  package var isOld = false
+  /// The name of the interface of its group.
+  package var groupInterface: String
   /// Answers of this kind in place of true ones.
-  var nonsense: BusValue?
+  package var nonsense: BusValue?
 
   init(_ bus: BusConnection, radio: String) {
     self.bus = bus
     self.radio = radio
-    for path in [Self.root, Self.radioPath, Self.groupInterface, Self.group, Self.mesh, Self.home] {
+    groupInterface = "p2p-\(radio)-0"
+    for path in [Self.root, Self.radioPath, Self.groupPath, Self.group, Self.mesh, Self.home] {
       bus.export(path) { [unowned self] in answer($0, at: path) }
     }
+    exportStations()
+  }
+
+  private func exportStations() {
+    for path in stations.map(Self.path) { bus.export(path) { [unowned self] in answer($0, at: path) } }
+  }
+
+  private static func path(of station: [UInt8]) -> String {
+    "\(groupPath)/Stations/" + station.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   func endGroup() {
@@ -147,7 +177,7 @@ final class FakeSupplicantModel: @unchecked Sendable {
       groupName = "DIRECT-AB\(postfix)"
       signal("P2PDevice", "GroupStarted")
     case "Disconnect":
-      guard path == Self.groupInterface else {
+      guard path == Self.groupPath else {
         return call.refuse(BusError("\(Self.service).UnknownError", "no group"))
       }
       call.reply()
@@ -175,10 +205,11 @@ final class FakeSupplicantModel: @unchecked Sendable {
 
   private func property(_ name: String, of path: String) -> BusValue {
     switch name {
+    case "Address": .array(of: "y", (stations.first { Self.path(of: $0) == path } ?? []).map(BusValue.byte))
     case "Interfaces":
       .array(
         of: "o",
-        (groupName == nil ? [] : [.objectPath(Self.groupInterface)]) + (isTaken ? [.objectPath(Self.radioPath)] : []))
+        (groupName == nil ? [] : [.objectPath(Self.groupPath)]) + (isTaken ? [.objectPath(Self.radioPath)] : []))
     case "P2PDeviceConfig": .properties(["SsidPostfix": .string(postfix), "GOIntent": .uint32(7)])
     case "Enabled": .boolean(isHomeEnabled)
     // It shows all options as texts.
@@ -195,15 +226,20 @@ final class FakeSupplicantModel: @unchecked Sendable {
   }
 
   private func properties(of path: String, _ interface: String) -> [String: BusValue] {
-    let isGroup = path == Self.groupInterface
+    let isGroup = path == Self.groupPath
     switch interface.split(separator: ".").last {
     case "Interface":
-      return [
-        "Ifname": .string(isGroup ? "p2p-\(radio)-0" : radio), "State": .string(isGroup ? "completed" : state),
+      var properties: [String: BusValue] = [
+        "Ifname": .string(isGroup ? groupInterface : radio), "State": .string(isGroup ? "completed" : state),
         "Capabilities": .properties(["Modes": .array(of: "s", modes.map(BusValue.string))]),
         "CurrentNetwork": .objectPath(isGroup ? "/" : meshOptions != nil ? Self.mesh : Self.home),
         "Networks": .array(of: "o", isGroup ? [] : [.objectPath(Self.home)]),
       ]
+      if !isOld {
+        let paths = isGroup ? (strangers + stations).map { BusValue.objectPath(Self.path(of: $0)) } : []
+        properties["Stations"] = .array(of: "o", paths)
+      }
+      return properties
     case "P2PDevice":
       return isGroup && groupName != nil
         ? ["Role": .string("GO"), "Group": .objectPath(Self.group)]
@@ -211,9 +247,12 @@ final class FakeSupplicantModel: @unchecked Sendable {
     case "Group":
       return [
         "SSID": .array(of: "y", (groupName ?? "").utf8.map(BusValue.byte)), "Passphrase": .string("sou;p is:ready"),
-        "Frequency": .uint16(2437), "Members": .array(of: "o", [.objectPath("/a")]),
+        "Frequency": .uint16(2437),
+        // Devices that join as plain Wi-Fi have no address of Wi-Fi Direct, by which members are known.
+        "Members": .array(
+          of: "o", (strangers + stations).map { _ in .objectPath("\(Self.radioPath)/Peers/000000000000") }),
       ]
-    case "Mesh": return ["MeshPeers": .array(of: "ay", [.array(of: "y", [.byte(2)])])]
+    case "Mesh": return ["MeshPeers": .array(of: "ay", [.array(of: "y", [2, 0, 0, 0, 2, 0].map(BusValue.byte))])]
     default: return [:]
     }
   }
