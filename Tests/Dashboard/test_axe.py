@@ -6,6 +6,7 @@ In each view the keyboard reaches all that can be used, and nothing moves for th
 from certificates import Certificate, advertise_with
 from guests import OperatorStage, add_plain
 from looks import ENGLISH, FROM_THE_RIGHT, GERMAN, SIZES, Looks
+from radios import GROUP, PIXEL, Radios, problem, radio
 from stage import expect, own_address
 
 # A session whose members are decided on, as the one that is open.
@@ -232,10 +233,17 @@ class Axe(Looks, OperatorStage):
         def button(name):
             return page.get_by_role("button", name=self.word(page, name), exact=True)
 
+        radios = Radios(
+            radio(state="network", network={**GROUP, "members": 1, "stations": [PIXEL]}), radio("wlan1"), radio("wlan2", state="blocked"))
+        radios.problem = problem("unavailable", 503, "wpaSupplicant")
+        radios.serve(page)
         self.turn(page, "Gateway")
+        expect(page.locator(".network img")).to_be_visible()
         button("Make a code").click()
         expect(page.locator(".newcode img")).to_be_visible()
         self.check(page, "gateway")
+        button("Join a mesh").click()
+        self.check(page, "radios", ".network", by_keys=False)
         for size, scheme in self.looks:
             page.set_viewport_size(SIZES[size])
             page.emulate_media(color_scheme=scheme)

@@ -6,6 +6,7 @@ import { codes } from './gateway-codes.js'
 import { history } from './gateway-charts.js'
 import { doctor } from './gateway-doctor.js'
 import { health } from './gateway-health.js'
+import { radios } from './gateway-radios.js'
 import { gatewaySettings } from './gateway-settings.js'
 import { alertChoice } from './alerts.js'
 import { h } from './dom.js'
@@ -20,7 +21,7 @@ const exampleNames = ['board', 'todo', 'remote', 'sensors', 'metronome', 'audio'
 
 export function gatewayPage(home, element, speak) {
   const state = health(home)
-  const others = home.isOperator ? [codes(home), clients(home), history(home), doctor(home), ...(home.client.role === 'admin' ? [gatewaySettings(home)] : []), audit(home)] : []
+  const others = home.isOperator ? [codes(home), clients(home), radios(home), history(home), doctor(home), ...(home.client.role === 'admin' ? [gatewaySettings(home)] : []), audit(home)] : []
   element.append(...[
     state.element, browser(home, speak), home.canAct && examples(), ...others.map((part) => part.element),
     !home.isOperator && h('p', { class: 'hint' }, t('gateway.askOperator')), state.details, madeOf(),

@@ -69,8 +69,8 @@ export function sentence(problem) {
   return key ? complete(t(key, { detail })) : detail
 }
 
-/** A sentence with a beginning and an end. */
-const complete = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`
+/** A sentence with a beginning and an end; one with a colon goes on below. */
+const complete = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…:]$/.test(text) ? '' : '.'}`
 
 /** Why a member is not connected; the gateway's own sentence for a reason of a later one. */
 export const why = ({ reason, detail = reason }) => (hasText(`reason.${reason}`) ? t(`reason.${reason}`) : detail ?? '')
