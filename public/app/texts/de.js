@@ -1,4 +1,4 @@
-// German.
+// Long because it has all texts of the dashboard in German, in the order of their keys.
 
 export default {
   'accept': 'Annehmen',

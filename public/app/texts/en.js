@@ -1,4 +1,4 @@
-// English.
+// Long because it has all texts of the dashboard in English, in the order of their keys.
 
 export default {
   'accept': 'Accept',
