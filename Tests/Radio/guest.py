@@ -23,7 +23,7 @@ PACKAGES = """busybox-static dash util-linux coreutils grep sed mawk kmod bluez 
 LEFT_OUT = re.compile(r"perl|initramfs-tools|linux-base|klibc|^dpkg_|python")
 
 PROGRAMS = """busybox dash date timeout env setsid nsenter unshare seq dd sha256sum grep sed mawk kmod bluetoothd btvirt bluetoothctl
-  bt-agent hciconfig hcitool sdptool rfcomm l2ping dbus-daemon dbus-send iw wpa_supplicant wpa_cli ip ping avahi-daemon
+  btmon bt-agent hciconfig hcitool sdptool rfcomm l2ping dbus-daemon dbus-send iw wpa_supplicant wpa_cli ip ping avahi-daemon
   avahi-browse""".split()
 # Loaded by name while a program runs.
 PLUGINS = ["libnss_files.so.2", "libnss_mdns4_minimal.so.2", "libgcc_s.so.1"]

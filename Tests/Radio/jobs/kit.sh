@@ -13,6 +13,25 @@ passes() {
 
 say() { echo "[$(cut -d' ' -f1 /proc/uptime)] $*"; }
 
+# figure NAME VALUE UNIT [GOAL]: a figure and its goal, such as "<= 6". Without a goal it is only shown.
+figure() {
+  local result="${2:-nothing} $3"
+  if [ -z "${4:-}" ]; then
+    echo "FIGURE $1: $result"
+  elif [ -n "$2" ] && awk "BEGIN { exit !($2 $4) }"; then
+    echo "PASS $1: $result, goal $4"
+  else
+    echo "FAIL $1: $result, goal $4"
+    RESULT=1
+  fi
+}
+
+# calculate EXPRESSION: with two decimals; nothing where a value in it is missing.
+calculate() { awk "BEGIN { printf \"%.2f\", $1 }" 2>/dev/null; }
+
+# median VALUE…
+median() { printf '%s\n' "$@" | sort -n | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
+
 # eventually SECONDS COMMAND…: whether the command succeeds within that time. Tries are counted, ten for each second, so that a
 # machine that is slowed down by others has as many of them.
 eventually() {
@@ -113,16 +132,21 @@ silence() {
   eventually 10 on "$1" sh -c '! test -e /run/avahi-daemon/pid'
 }
 
-# radio HOST ARGUMENTS…: makes a network, and returns once it is up. The program's number and words lie in /tmp of the host.
+# radio HOST ARGUMENTS…: makes a network, and returns once it is up, after RADIO_SECONDS. The program's number and words lie in /tmp of
+# the host.
 radio() {
-  local host=$1
+  local host=$1 start
   shift
+  start=$(now)
   # The events of the host's former network must not be read as those of this one.
   on "$host" rm -f /tmp/radio.said
   # shellcheck disable=SC2016
   on "$host" sh -c 'echo $$ >/tmp/radio.pid; exec /share/vicinity radio "$@" --json >/tmp/radio.said 2>/tmp/radio.failed' _ "$@" &
   eval "RADIO_$host=$!"
-  eventually 60 on "$host" grep -q '"event":"network"' /tmp/radio.said && return 0
+  if eventually 60 on "$host" grep -q '"event":"network"' /tmp/radio.said; then
+    RADIO_SECONDS=$(between "$start" "$(at "$host" '"event":"network"' /tmp/radio.said)")
+    return 0
+  fi
   on "$host" cat /tmp/radio.said /tmp/radio.failed
   return 1
 }
@@ -137,22 +161,19 @@ end() {
   [ $? -gt 128 ]
 }
 
-# meet NAME [MEDIUM_A MEDIUM_B]: Bert, on the host B, is found, invited and sent a message and a file by Anna, on the host A.
+# meet NAME: Bert, on the host B, is found, invited and sent a message and a file by Anna, on the host A. Their words lie in
+# /tmp/NAME.said of each.
 meet() {
-  local medium_a=${2:-lan} medium_b=${3:-lan}
-  on B sh -c "mkdir -p /tmp/$1 && exec /share/vicinity receive radio --medium $medium_b --accept --once --name Bert --keys ephemeral --json \
+  on B sh -c "mkdir -p /tmp/$1 && exec /share/vicinity receive radio --accept --once --name Bert --keys ephemeral --json \
     --to-folder /tmp/$1 >/tmp/$1.said 2>&1" &
-  local receiver=$! before
+  local receiver=$!
   eventually 30 on B grep -q '"event":"started"' "/tmp/$1.said"
   on A dd if=/dev/urandom of=/tmp/photo bs=1M count=4 2>/dev/null
-  before=$(cut -d' ' -f1 /proc/uptime)
-  passes "$1: a peer is found, invited, and takes a message and a file" \
-    on A timeout 300 /share/vicinity send radio Bert --medium "$medium_a" --message 'Soup is ready' --file /tmp/photo --keys ephemeral
-  say "$1: from the start of the program to its end since $before"
+  on A sh -c "exec timeout 300 /share/vicinity send radio Bert --message 'Soup is ready' --file /tmp/photo --keys ephemeral --json \
+    >/tmp/$1.said 2>&1" || on A cat "/tmp/$1.said"
   wait "$receiver"
-  passes "$1: the message is there" on B grep -q 'Soup is ready' "/tmp/$1.said"
-  passes "$1: the file is the same" \
-    test "$(on A sh -c 'sha256sum </tmp/photo')" = "$(on B sh -c "sha256sum <'/tmp/$1/photo'")"
+  on B grep -q 'Soup is ready' "/tmp/$1.said" || return 1
+  test "$(on A sh -c 'sha256sum </tmp/photo')" = "$(on B sh -c "sha256sum <'/tmp/$1/photo'")"
 }
 
 # chat HOST TYPE NAME OPTIONS…: the host's chat, which `tell` tells what to do; its events lie in /tmp/said.
@@ -173,20 +194,51 @@ tell() { on "$1" sh -c 'printf "%s\n" "$1" >/tmp/say' _ "$2"; }
 
 happened() { on "$1" grep -q "$2" /tmp/said; }
 
+# seconds: of the times of events, which it reads, those of their day.
+seconds() { sed 's/.*"at":"[^T]*T\(..\):\(..\):\([0-9.]*\)Z".*/\1 \2 \3/' | awk '{ printf "%.3f\n", ($1 * 60 + $2) * 60 + $3 }'; }
+
+# at HOST EVENT [FILE]: when the host first said it.
+at() { on "$1" grep -m 1 "$2" "${3:-/tmp/said}" | seconds; }
+
+now() { date -u '+"at":"T%H:%M:%S.%3NZ"' | seconds; }
+
+# between START END: the seconds between two times.
+between() { calculate "($2) - ($1) + (($2) < ($1)) * 86400"; }
+
+# later TIME TIME: the later one.
+later() { printf '%s\n' "$@" | sort -n | tail -n 1; }
+
 # says FROM TO TEXT: a message arrives.
 says() {
   tell "$1" "say $3"
   eventually 30 happened "$2" "\"text\":\"$3\""
 }
 
-# over HOST MEDIUM: the link of its only member is of this medium.
+# over HOST MEDIUM: the link of a member is of this medium.
 over() {
   tell "$1" peers
   sleep 0.2
   on "$1" sh -c 'grep "\"event\":\"peers\"" /tmp/said | tail -n 1' | grep -q "\"medium\":\"$2\""
 }
 
-hundredths() { sed 's/ .*//; s/\.//' /proc/uptime; }
+# rounds HOST OTHER: the median round trip of a message between their chats, in milliseconds.
+rounds() {
+  local one other
+  one=/proc/$(eval echo "\$HOST_$1")/root/tmp other=/proc/$(eval echo "\$HOST_$2")/root/tmp
+  /share/rounds "$one/say" "$one/said" "$other/say" "$other/said"
+}
+
+# cell HOST INTERFACE: joins a network of Wi-Fi without an access point, whose cell is told, so that nobody has to look for it.
+cell() {
+  on "$1" iw dev "$2" set type ibss
+  on "$1" ip link set "$2" up
+  on "$1" iw dev "$2" ibss join cell 2437 fixed-freq 02:00:00:00:77:77
+  bus "$1"
+  discovery "$1" "$2"
+}
+
+# reach RADIO GROUP: which radios hear it: those of the same group.
+reach() { echo "$2" >"/sys/kernel/debug/ieee80211/$1/hwsim/group"; }
 
 # lan HOST OTHER: a cable between them, with Avahi on it.
 lan() {
@@ -214,6 +266,34 @@ processes() {
   for process in /proc/[0-9]*; do
     [ "$(readlink "$process/exe")" != "/share/$1.program" ] || echo "${process#/proc/}"
   done
+}
+
+# wakes PROCESS…: how often their threads began to wait so far, which is how often they were woken.
+wakes() {
+  local process
+  for process in "$@"; do cat "/proc/$process"/task/*/status; done | awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum + 0 }'
+}
+
+# watch: notes what the controllers are told, until `watched` ends it.
+watch() {
+  btmon >/tmp/btmon.log 2>&1 &
+  WATCH=$!
+  sleep 2
+}
+
+watched() {
+  kill -TERM "$WATCH"
+  wait "$WATCH"
+}
+
+# inquired CONTROLLER: the seconds that its inquiries took while it was watched.
+inquired() {
+  awk -v "own=[$1]" '
+    !index($0, own) { next }
+    { last = $NF }
+    /HCI Command: Inquiry \(/ { start = $NF }
+    /HCI Event: Inquiry Complete \(/ || /HCI Command: Inquiry Cancel \(/ { if (start != "") sum += $NF - start; start = "" }
+    END { if (start != "") sum += last - start; printf "%.2f\n", sum }' /tmp/btmon.log
 }
 
 finish() { exit "$RESULT"; }

@@ -47,19 +47,26 @@ member() {
   on A /share/vicinity radio list | grep -q "$(on B cat /sys/class/net/wlan1/address)  *192\.168\.49\."
 }
 
-passes "mesh: both hosts are in it" mesh
+# found NETWORK: the seconds until the peer was found in a network that stands, from when both programs were there.
+found() { between "$(at A '"event":"started"' "/tmp/$1.said")" "$(at A '"event":"found"' "/tmp/$1.said")"; }
+
+passes "P-NET-3 mesh: both hosts are in it" mesh
+figure "mesh: up after its start" "$RADIO_SECONDS" s
 discovery A wlan0
 discovery B wlan1
-meet mesh
+passes "P-NET-3 mesh: a peer is found, invited, and takes a message and a file" meet mesh
+figure "mesh: the peer found after both are up" "$(found mesh)" s
 for each in A B; do silence "$each"; done
-passes "mesh: a host leaves it" end B TERM
-passes "mesh: what a killed program has left is seen" orphan
-passes "group: it takes the place of what was left" group
-passes "group: a device joins it as plain Wi-Fi, and gets an address" join
-passes "group: its owner tells of the device, by both of its addresses" member
+passes "P-NET-3 mesh: a host leaves it" end B TERM
+passes "P-NET-3 mesh: what a killed program has left is seen" orphan
+passes "P-NET-3 group: it takes the place of what was left" group
+figure "P-NET-3 group: up after its start" "$RADIO_SECONDS" s '<= 12'
+passes "P-NET-3 group: a device joins it as plain Wi-Fi, and gets an address" join
+passes "P-NET-3 group: its owner tells of the device, by both of its addresses" member
 discovery A "$GROUP"
 discovery B wlan1
-meet group
-passes "group: it ends" end A TERM
-passes "group: nothing of it stays" on A sh -c '! ip link show | grep -q p2p- && ! ip addr | grep -q 192.168.49'
+passes "P-NET-3 group: a peer is found, invited, and takes a message and a file" meet group
+figure "P-NET-3 group: the first peer found after both are up" "$(found group)" s '<= 5'
+passes "P-NET-3 group: it ends" end A TERM
+passes "P-NET-3 group: nothing of it stays" on A sh -c '! ip link show | grep -q p2p- && ! ip addr | grep -q 192.168.49'
 finish
