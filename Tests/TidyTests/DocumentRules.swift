@@ -86,11 +86,16 @@ enum DocumentRules {
   static let gatewayRules =
     labRules.filter { !["P-ADV-6", "P-BRO-6"].contains($0) } + ["P-NET-1", "P-HAB-2", "P-HAB-3"]
 
+  /// The rules of radios, which tests also prove in machines whose radios are simulated.
+  static let radioRules = ["P-SES-8", "P-SES-9", "P-NET-2", "P-NET-3"]
+
   /// Every rule has a row `| id | rule | status | gap |`. A rule without a test is `open`, one with a gap `partly`, and any
-  /// other `proved`. Rules between hosts have a test of the laboratory, and where clients can see them, one of gateways there.
+  /// other `proved`. Rules between hosts have a test of the laboratory, and where clients can see them, one of gateways there; those
+  /// of radios have one with radios.
   static func parity(
     _ page: SourceFile, testNames: Set<String>, labNames: Set<String>, gatewayNames: Set<String>,
-    rules: [String] = parityRules, labRules: [String] = labRules, gatewayRules: [String] = gatewayRules
+    radioNames: Set<String>, rules: [String] = parityRules, labRules: [String] = labRules,
+    gatewayRules: [String] = gatewayRules, radioRules: [String] = radioRules
   ) -> [Finding] {
     var findings: [Finding] = []
     var seen: Set<String> = []
@@ -109,19 +114,24 @@ enum DocumentRules {
       if gatewayRules.contains(id), !isTested(by: gatewayNames) {
         finding("\(id) has no test of gateways in 'Tests/Lab'.")
       }
+      if radioRules.contains(id), !isTested(by: radioNames) { finding("\(id) has no test in 'Tests/Radio'.") }
     }
     return findings + rules.filter { !seen.contains($0) }.map { page.finding(line: 0, "\($0) is missing.") }
   }
 
   /// The sentences that tests are named by, as a string of `@Test` or as a raw identifier; those of the dashboard are the
-  /// names of functions.
+  /// names of functions, and those of the radio jobs what these say that passes.
   static func testNames(in files: [SourceFile]) -> Set<String> {
-    Set(
-      files.filter { $0.path.hasPrefix("Tests/") }.flatMap { file in
-        file.text.matches(of: #/@Test\(\s*"((?:[^"\\]|\\.)+)"|func\s+`([^`]+)`|def (test_\w+)\(/#).compactMap { match in
-          (match.output.1 ?? match.output.2 ?? match.output.3).map(String.init)
-        }
-      })
+    Set(files.filter { $0.path.hasPrefix("Tests/") }.flatMap { testNames(of: $0).map(String.init) })
+  }
+
+  private static func testNames(of file: SourceFile) -> [Substring] {
+    if file.path.hasSuffix(".sh") {
+      return file.text.matches(of: #/\bpasses "(P-[^"]+)"|\bfigure "(P-[^"]+)" .*'[<>]= [\d.]+'/#)
+        .compactMap { $0.output.1 ?? $0.output.2 }
+    }
+    return file.text.matches(of: #/@Test\(\s*"((?:[^"\\]|\\.)+)"|func\s+`([^`]+)`|def (test_\w+)\(/#)
+      .compactMap { $0.output.1 ?? $0.output.2 ?? $0.output.3 }
   }
 
   private static func names(_ id: String, _ testName: String) -> Bool {

@@ -12,10 +12,11 @@ struct DocumentRulesTests {
     let page = try #require(Repository.file("docs/parity.md"))
     let lab = Repository.files.filter { $0.path.hasPrefix("Tests/Lab/") }
     let gateways = lab.filter { $0.path.hasPrefix("Tests/Lab/Gateway") }
+    let radios = Repository.files.filter { $0.path.hasPrefix("Tests/Radio/jobs/") }
     expectNone(
       DocumentRules.parity(
         page, testNames: DocumentRules.testNames(in: Repository.files), labNames: DocumentRules.testNames(in: lab),
-        gatewayNames: DocumentRules.testNames(in: gateways)))
+        gatewayNames: DocumentRules.testNames(in: gateways), radioNames: DocumentRules.testNames(in: radios)))
   }
 
   @Test("Every example of the library's documentation is compiled")
@@ -89,8 +90,9 @@ struct DocumentRulesTests {
         """)
     let findings = DocumentRules.parity(
       page, testNames: ["P-ID-1 a name is short", "P-ID-3 survives", "P-ID-44 is another"],
-      labNames: ["P-ID-1 a name is short"], gatewayNames: [], rules: ["P-ID-1", "P-ID-2", "P-ID-3", "P-ID-4"],
-      labRules: ["P-ID-1", "P-ID-2"], gatewayRules: ["P-ID-1"])
+      labNames: ["P-ID-1 a name is short"], gatewayNames: [], radioNames: ["P-ID-33 is another"],
+      rules: ["P-ID-1", "P-ID-2", "P-ID-3", "P-ID-4"],
+      labRules: ["P-ID-1", "P-ID-2"], gatewayRules: ["P-ID-1"], radioRules: ["P-ID-3"])
     #expect(
       findings.map(\.description) == [
         "docs/parity.md:2: P-ID-1 has no test of gateways in 'Tests/Lab'.",
@@ -99,8 +101,24 @@ struct DocumentRulesTests {
         "docs/parity.md:4: P-ID-2 stands here a second time.",
         "docs/parity.md:5: P-ID-9 is no rule.",
         "docs/parity.md:6: P-ID-3 is partly, by its tests and its gap.",
+        "docs/parity.md:6: P-ID-3 has no test in 'Tests/Radio'.",
         "docs/parity.md:1: P-ID-4 is missing.",
       ])
+  }
+
+  @Test("Names of the radio jobs' tests are those that begin with a rule: of what is tried, and of figures with a goal")
+  func readsRadioTestNames() {
+    let job = SourceFile(
+      path: "Tests/Radio/jobs/a.sh",
+      text: """
+        passes() { echo; }
+        passes "P-SES-8 bridge: a file arrives" file
+        figure "P-NET-2 a: found after" "$(found)" s '<= 6'
+        figure "P-NET-2 a: round trip" "$ROUND" ms
+        passes "both: nobody was told" told
+        """)
+    #expect(
+      DocumentRules.testNames(in: [job]) == ["P-SES-8 bridge: a file arrives", "P-NET-2 a: found after"])
   }
 
   @Test("Test names are read from strings, from raw identifiers, and from functions of the dashboard's tests")
