@@ -205,8 +205,9 @@ now() { date -u '+"at":"T%H:%M:%S.%3NZ"' | seconds; }
 # between START END: the seconds between two times.
 between() { calculate "($2) - ($1) + (($2) < ($1)) * 86400"; }
 
-# later TIME TIME: the later one.
+# later TIME TIME, sooner TIME TIME: the one that is so, of those that there are.
 later() { printf '%s\n' "$@" | sort -n | tail -n 1; }
+sooner() { printf '%s\n' "$@" | grep . | sort -n | head -n 1; }
 
 # says FROM TO TEXT: a message arrives.
 says() {
@@ -224,8 +225,8 @@ over() {
 # rounds HOST OTHER: the median round trip of a message between their chats, in milliseconds.
 rounds() {
   local one other
-  one=/proc/$(eval echo "\$HOST_$1")/root/tmp other=/proc/$(eval echo "\$HOST_$2")/root/tmp
-  /share/rounds "$one/say" "$one/said" "$other/say" "$other/said"
+  one=/proc/$(eval echo "\$HOST_$1")/root other=/proc/$(eval echo "\$HOST_$2")/root
+  /share/rounds "$one/tmp/say" "$one/tmp/said" "$other/tmp/say" "$other/tmp/said"
 }
 
 # cell HOST INTERFACE: joins a network of Wi-Fi without an access point, whose cell is told, so that nobody has to look for it.
