@@ -108,12 +108,15 @@ let package = Package(
       swiftSettings: commonSettings),
     .testTarget(
       name: "NearbyTests",
-      dependencies: ["DBus", "Engine", "FakeRadio", "Media", "Nearby", "Reactor", "Store", "TestKit", "Wire"],
+      dependencies: [
+        "BluetoothProtocol", "BuiltProgram", "DBus", "Engine", "FakeRadio", "Media", "Nearby", "Reactor", "Store",
+        "TestKit", "Wire",
+      ],
       swiftSettings: commonSettings),
     .testTarget(
       name: "VicinityTests",
       dependencies: [
-        "BuiltProgram", "Gateway", "Media", "Nearby", "Notation", "Reactor", "Store", "TestKit", "vicinity",
+        "BuiltProgram", "DBus", "Gateway", "Media", "Nearby", "Notation", "Reactor", "Store", "TestKit", "vicinity",
       ],
       swiftSettings: commonSettings),
     .executableTarget(

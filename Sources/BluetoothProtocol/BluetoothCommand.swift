@@ -11,6 +11,8 @@ public enum BluetoothCommand: Hashable, Sendable {
   /// Connects with a host of a device.
   case connect(ticket: UInt64, BluetoothAddress, HostID)
   case cancel(ticket: UInt64)
+  /// Answers a question about pairing; an answer to one that has ended is ignored.
+  case answerPairing(id: UInt32, isAccepted: Bool)
 
   public static let unitsMax: UInt8 = 8
   /// As long as the name of a network interface may be.
@@ -41,6 +43,11 @@ public enum BluetoothCommand: Hashable, Sendable {
       var packet = PacketWriter(5)
       packet.put(ticket, bytes: 8)
       return packet.bytes
+    case .answerPairing(let id, let isAccepted):
+      var packet = PacketWriter(6)
+      packet.put(UInt64(id), bytes: 4)
+      packet.put(isAccepted ? 1 : 0)
+      return packet.bytes
     }
   }
 
@@ -64,6 +71,9 @@ public enum BluetoothCommand: Hashable, Sendable {
       }
       return .connect(ticket: ticket, device, host)
     case 5: return packet.number(bytes: 8).map { .cancel(ticket: $0) }
+    case 6:
+      guard let id = packet.number(bytes: 4), let isAccepted = packet.flag() else { return nil }
+      return .answerPairing(id: UInt32(id), isAccepted: isAccepted)
     default: return nil
     }
   }

@@ -15,6 +15,10 @@ public enum BluetoothReport: Hashable, Sendable {
   case connected(ticket: UInt64)
   /// Why there is no connection: an error number of the system.
   case failed(ticket: UInt64, code: Int32)
+  /// Somebody is to say whether a device may be paired.
+  case pairingAsked(PairingQuestion)
+  /// The question has ended, for whatever reason.
+  case pairingEnded(id: UInt32, PairingQuestion.End)
 
   /// More hosts than one device has.
   public static let hostsMax = 16
@@ -23,7 +27,7 @@ public enum BluetoothReport: Hashable, Sendable {
   public var hasDescriptor: Bool {
     switch self {
     case .accepted, .connected: true
-    case .state, .seen, .inquired, .searched, .failed: false
+    case .state, .seen, .inquired, .searched, .failed, .pairingAsked, .pairingEnded: false
     }
   }
 
@@ -58,6 +62,13 @@ public enum BluetoothReport: Hashable, Sendable {
       packet = PacketWriter(7)
       packet.put(ticket, bytes: 8)
       packet.put(UInt64(UInt32(bitPattern: code)), bytes: 4)
+    case .pairingAsked(let question):
+      packet = PacketWriter(8)
+      packet.put(question)
+    case .pairingEnded(let id, let end):
+      packet = PacketWriter(9)
+      packet.put(UInt64(id), bytes: 4)
+      packet.put(end.rawValue)
     }
     return packet.bytes
   }
@@ -90,6 +101,12 @@ public enum BluetoothReport: Hashable, Sendable {
     case 7:
       guard let ticket = packet.number(bytes: 8), let code = packet.number(bytes: 4) else { return nil }
       return .failed(ticket: ticket, code: Int32(bitPattern: UInt32(code)))
+    case 8: return packet.pairingQuestion().map { .pairingAsked($0) }
+    case 9:
+      guard let id = packet.number(bytes: 4), let end = packet.byte().flatMap(PairingQuestion.End.init) else {
+        return nil
+      }
+      return .pairingEnded(id: UInt32(id), end)
     default: return nil
     }
   }

@@ -38,6 +38,7 @@ public final class BluetoothService: @unchecked Sendable {
   private var listened: BluetoothAddress?
   private var accepting: Registration?
   private var keeper: RecordKeeper?
+  private var agent: PairingAgent?
   private var isInquiring = false
   private var searches: [BluetoothAddress: HostSearch] = [:]
   private var connects: [UInt64: HostConnect] = [:]
@@ -60,10 +61,14 @@ public final class BluetoothService: @unchecked Sendable {
       self.id = id
       adapterName = adapter
       update()
+      agent = PairingAgent(
+        of: id, on: reactor, search: { [unowned self] in searchForHosts(of: $0, done: $1) },
+        report: { [unowned self] in self.host.send($0) })
     case .inquire(let units): inquire(units)
     case .search(let device): search(device)
     case .connect(let ticket, let device, let id): connect(ticket, to: device, of: id)
     case .cancel(let ticket): connects.removeValue(forKey: ticket)?.cancel()
+    case .answerPairing(let id, let isAccepted): agent?.answer(id, isAccepted: isAccepted)
     }
   }
 
@@ -182,6 +187,10 @@ public final class BluetoothService: @unchecked Sendable {
       searches[device] = nil
       host.send(.searched(device, records?.map(\.host)))
     }
+  }
+
+  private func searchForHosts(of device: BluetoothAddress, done: @escaping (Bool) -> Void) -> HostSearch {
+    HostSearch(of: device, from: ownAddress ?? .any, by: system, on: reactor) { done($0?.isEmpty == false) }
   }
 
   private func connect(_ ticket: UInt64, to device: BluetoothAddress, of id: HostID) {

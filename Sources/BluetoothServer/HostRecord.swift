@@ -25,6 +25,14 @@ public struct HostRecord: Hashable, Sendable {
     return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }.joined(separator: "-")
   }
 
+  /// The class by which bluetoothd knows the host: each has one of its own there, since it may refuse one that it has.
+  static func text(of host: HostID) -> String {
+    text(
+      [host.raw.high, host.raw.low].flatMap { word in
+        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
+      })
+  }
+
   /// For `ProfileManager1` of bluetoothd.
   var xml: String {
     """

@@ -81,13 +81,9 @@ final class RecordKeeper: @unchecked Sendable {
       "ServiceRecord": .string(record.xml), "Role": .string("server"), "RequireAuthentication": .boolean(false),
       "RequireAuthorization": .boolean(false), "AutoConnect": .boolean(false),
     ]
-    // Each host has a class of its own on the bus, since bluetoothd may refuse one that it has.
-    let id = [record.host.raw.high, record.host.raw.low].flatMap { word in
-      stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
-    }
     bus?.call(
       Self.service, "/org/bluez", "org.bluez.ProfileManager1", "RegisterProfile",
-      [.objectPath(Self.object), .string(HostRecord.text(id)), .properties(options)]
+      [.objectPath(Self.object), .string(HostRecord.text(of: record.host)), .properties(options)]
     ) { [weak self, tries] answer in
       guard let self, tries == self.tries else { return }
       switch answer {

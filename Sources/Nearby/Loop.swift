@@ -31,9 +31,9 @@ actor Loop {
 
   func begin(
     _ keys: KeyStore, _ store: HostStore?, _ hostExtension: HostExtension?, _ conditions: Mailbox<Condition>,
-    _ advice: Mailbox<Advice>, _ options: HostOptions
+    _ advice: Mailbox<Advice>, _ pairings: Mailbox<BluetoothPairing>, _ options: HostOptions
   ) throws -> HostID {
-    let driver = try HostDriver(keys, store, hostExtension, conditions, advice, options, on: self)
+    let driver = try HostDriver(keys, store, hostExtension, conditions, advice, pairings, options, on: self)
     self.driver = driver
     return driver.hostID
   }

@@ -10,7 +10,7 @@ import Wire
   private static let commands: [BluetoothCommand] = [
     .serve(host, adapter: nil), .serve(host, adapter: "hci0"), .inquire(units: 1),
     .inquire(units: BluetoothCommand.unitsMax), .search(device), .connect(ticket: .max, device, host),
-    .cancel(ticket: 7),
+    .cancel(ticket: 7), .answerPairing(id: .max, isAccepted: true), .answerPairing(id: 0, isAccepted: false),
   ]
   private static let reports: [BluetoothReport] = [
     .state(BluetoothState()),
@@ -19,6 +19,11 @@ import Wire
     .searched(device, nil),
     .searched(device, []), .searched(device, [host, host]), .accepted(device), .connected(ticket: 1),
     .failed(ticket: 2, code: -1),
+    .pairingAsked(PairingQuestion(id: 7, device: device, name: "Annas Läptop", number: 42_117)),
+    .pairingAsked(
+      PairingQuestion(
+        id: .max, device: device, name: String(repeating: "é", count: PairingQuestion.nameBytesMax / 2), number: nil)),
+    .pairingEnded(id: 7, .accepted), .pairingEnded(id: .max, .cancelled),
   ]
 
   @Test(arguments: commands) func `A command is read as it was written, and no part or more of it is`(
@@ -45,24 +50,41 @@ import Wire
       BluetoothReport.searched(Self.device, [Self.host]).bytes
         == [4, 0x42, 0, 0, 1, 0xAA, 0, 1, 1, 0xF8, 0xF7, 0xF6, 0xF5, 0xF4, 0xF3, 0xF2, 0xF1, 8, 7, 6, 5, 4, 3, 2, 1])
     #expect(BluetoothReport.failed(ticket: 258, code: 112).bytes == [7, 2, 1, 0, 0, 0, 0, 0, 0, 112, 0, 0, 0])
+    let question = PairingQuestion(id: 258, device: Self.device, name: "A", number: 999_999)
+    #expect(
+      BluetoothReport.pairingAsked(question).bytes
+        == [8, 2, 1, 0, 0, 0x42, 0, 0, 1, 0xAA, 0, 1, 65, 1, 0x3F, 0x42, 0x0F, 0])
+    #expect(BluetoothReport.pairingEnded(id: 1, .timedOut).bytes == [9, 1, 0, 0, 0, 3])
+    #expect(BluetoothCommand.answerPairing(id: 3, isAccepted: true).bytes == [6, 3, 0, 0, 0, 1])
   }
 
   @Test func `Values outside of their ranges are no packets`() {
     #expect(BluetoothCommand([2, 0]) == nil && BluetoothCommand([2, BluetoothCommand.unitsMax + 1]) == nil)
-    #expect(BluetoothCommand([0]) == nil && BluetoothCommand([6]) == nil && BluetoothCommand([]) == nil)
+    #expect(BluetoothCommand([0]) == nil && BluetoothCommand([7]) == nil && BluetoothCommand([]) == nil)
     let serve = BluetoothCommand.serve(Self.host, adapter: "hci0").bytes
     #expect(BluetoothCommand(serve.dropLast() + [UInt8(ascii: "/")]) == nil)
     #expect(BluetoothCommand(serve.prefix(17) + [16] + [UInt8](repeating: 97, count: 16)) == nil)
-    #expect(BluetoothReport([1, 7, 0]) == nil && BluetoothReport([3, 2]) == nil && BluetoothReport([8]) == nil)
+    #expect(BluetoothReport([1, 7, 0]) == nil && BluetoothReport([3, 2]) == nil && BluetoothReport([10]) == nil)
     // Hosts of a device that has not answered, and too many of one that has.
     let searched = BluetoothReport.searched(Self.device, nil).bytes
     #expect(BluetoothReport(searched.dropLast() + [1] + [UInt8](repeating: 0, count: 16)) == nil)
     let many = [HostID](repeating: Self.host, count: BluetoothReport.hostsMax + 1)
     #expect(BluetoothReport(BluetoothReport.searched(Self.device, many).bytes) == nil)
     #expect(BluetoothReport([UInt8](repeating: 1, count: BluetoothReport.bytesMax + 1)) == nil)
+    // A number with seven digits, one where there is none, a name that is too long or no text, and no end that there is.
+    let asked = BluetoothReport.pairingAsked(PairingQuestion(id: 1, device: Self.device, name: "A", number: 0)).bytes
+    #expect(BluetoothReport(asked) != nil)
+    #expect(BluetoothReport(asked.prefix(14) + [0x40, 0x42, 0x0F, 0]) == nil)
+    #expect(BluetoothReport(asked.prefix(13) + [0, 1, 0, 0, 0]) == nil)
+    #expect(BluetoothReport(asked.prefix(12) + [0xFF] + asked.suffix(5)) == nil)
+    let long = PairingQuestion(
+      id: 1, device: Self.device, name: String(repeating: "a", count: PairingQuestion.nameBytesMax + 1), number: 0)
+    #expect(BluetoothReport(BluetoothReport.pairingAsked(long).bytes) == nil)
+    for end: UInt8 in [0, 5, 255] { #expect(BluetoothReport([9, 1, 0, 0, 0, end]) == nil) }
+    #expect(BluetoothCommand([6, 1, 0, 0, 0, 2]) == nil)
   }
 
-  /// Whatever is read has one form, and is within its limits.
+  /// A packet that is read has one form, and is within its limits.
   private func check(_ bytes: [UInt8]) -> Bool {
     let (command, report) = (BluetoothCommand(bytes), BluetoothReport(bytes))
     if let command { #expect(command.bytes == bytes && bytes.count <= BluetoothCommand.bytesMax) }
@@ -79,7 +101,7 @@ import Wire
     var random = SeededRandom(seed: 41)
     var read = 0
     for _ in 0..<20_000 {
-      let kind = UInt8.random(in: 0...9, using: &random)
+      let kind = UInt8.random(in: 0...11, using: &random)
       let bytes =
         [kind] + (0..<Int.random(in: 0...40, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
       if check(bytes) { read += 1 }

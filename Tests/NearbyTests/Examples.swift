@@ -18,6 +18,12 @@ enum Examples {
     }
   }
 
+  static func pairing(host: Host, isSameOnBothScreens: (String?) -> Bool) async throws {
+    for await pairing in host.bluetoothPairings {
+      try await pairing.answer(isSameOnBothScreens(pairing.number))
+    }
+  }
+
   static func peer(host: Host) async throws {
     let ada = try await host.peer(named: "Ada")
     let session = try await ada.openSession()

@@ -40,6 +40,7 @@ final class BluetoothMedium: Medium {
   private var lastID: UInt64 = 0
   private var dials: [UInt64: (dial: PlaceDial<BluetoothAddress>, device: BluetoothAddress)] = [:]
   private var lastTicket: UInt64 = 0
+  private var pairings: BluetoothPairings?
 
   private struct Shown: Hashable {
     let host: HostID
@@ -49,7 +50,8 @@ final class BluetoothMedium: Medium {
   /// Uses one adapter, by its name in the kernel, or all.
   init(
     _ adapter: String?, as id: MediumID, host: HostID, _ context: LinkContext, on reactor: Reactor,
-    owner: any MediumOwner,
+    owner: any MediumOwner, pairingNumber: @escaping () -> UInt64 = { 0 },
+    pairing: @escaping (BluetoothPairingEvent) -> Void = { _ in },
     connect: @escaping () throws(Trouble) -> Descriptor
   ) {
     self.id = id
@@ -61,6 +63,8 @@ final class BluetoothMedium: Medium {
     handshakes = HandshakeQueue(context, on: reactor, linkLimits: Self.linkLimits)
     discovery = BluetoothDiscovery(of: host)
     process = BluetoothProcess(on: reactor, connect: connect) { [unowned self] in handle($0) }
+    pairings = BluetoothPairings(
+      on: reactor, number: pairingNumber, send: { [unowned self] in process?.send($0) }, report: pairing)
   }
 
   deinit { close() }
@@ -68,6 +72,7 @@ final class BluetoothMedium: Medium {
   func close() {
     process?.close()
     process = nil
+    pairings = nil
     if let timer { reactor.cancel(timer) }
     timer = nil
     handshakes.close()
@@ -176,9 +181,11 @@ final class BluetoothMedium: Medium {
     case .ended:
       discovery.interrupt()
       failDials()
+      pairings?.endAll()
     case .failed(let trouble):
       discovery.stop()
       failDials()
+      pairings?.endAll()
       set(BluetoothState(), .failed(trouble, isOutage: true))
     case .report(let report, let socket):
       handle(report, socket)
@@ -211,6 +218,8 @@ final class BluetoothMedium: Medium {
       guard let failed = dials.removeValue(forKey: ticket) else { break }
       failed.dial.connected(nil)
       discovery.noticed(failed.device, at: now)
+    case .pairingAsked(let question): pairings?.asked(question)
+    case .pairingEnded(let id, let end): pairings?.ended(id, end)
     }
   }
 
@@ -218,6 +227,11 @@ final class BluetoothMedium: Medium {
   private static func usable(_ socket: consuming Descriptor?) -> Descriptor? {
     guard let socket, socket.isStreamSocket else { return nil }
     return try? .given(socket.release())
+  }
+
+  /// Says whether a device may be paired; false where no such question of this medium is open.
+  func answerPairing(_ number: UInt64, isAccepted: Bool) -> Bool {
+    pairings?.answer(number, isAccepted: isAccepted) ?? false
   }
 
   private func set(_ state: BluetoothState, _ standing: DiscoveryStanding) {

@@ -14,6 +14,9 @@ public protocol EngineDriver: AnyObject {
 
   /// The standing of a type's announcements or browsers, or of all, may have changed. Called in the same way.
   func standingChanged(of type: ServiceType?)
+
+  /// A Bluetooth device wants to be paired, or does no longer. Called in the same way.
+  func changed(_ pairing: BluetoothPairingEvent)
 }
 
 /// The network of a host: all its media, and its links over any of them.
@@ -89,6 +92,7 @@ public final class HostNetwork {
   private var lastLink: UInt64 = 0
   private var published: Set<ServiceRecord.Key> = []
   private var sightings = Sightings()
+  private var lastPairing: UInt64 = 0
   private var stopped: (() -> Void)?
   private var isStopping = false
   private var hasClosedLinks = false
@@ -131,9 +135,10 @@ public final class HostNetwork {
       media.insert(try FolderMedium(path, as: id, host: host, context, on: reactor, owner: self), at: 0)
     case .bluetooth(let adapter):
       media.append(
-        BluetoothMedium(adapter, as: id, host: host, context, on: reactor, owner: self) {
-          [reactor] () throws(Trouble) in try BluetoothProgram().connect(on: reactor)
-        })
+        BluetoothMedium(
+          adapter, as: id, host: host, context, on: reactor, owner: self,
+          pairingNumber: { [unowned self] in nextPairing() }, pairing: { [unowned self] in driver?.changed($0) },
+          connect: { [reactor] () throws(Trouble) in try BluetoothProgram().connect(on: reactor) }))
     case .relay: break
     }
   }
@@ -151,6 +156,16 @@ public final class HostNetwork {
 
   /// Whether an adapter may have this name.
   public static func isBluetoothAdapter(_ name: String) -> Bool { !name.isEmpty && BluetoothCommand.isAdapter(name) }
+
+  private func nextPairing() -> UInt64 {
+    lastPairing += 1
+    return lastPairing
+  }
+
+  /// Says whether a Bluetooth device may be paired; false where the question has ended.
+  public func answerPairing(_ number: UInt64, isAccepted: Bool) -> Bool {
+    media.contains { ($0 as? BluetoothMedium)?.answerPairing(number, isAccepted: isAccepted) == true }
+  }
 
   public var linkCount: Int { links.count }
 

@@ -15,16 +15,21 @@ public final class Host: Sendable {
   /// Warnings about things that work less well than was meant: long names, large info, large unreliable messages. It
   /// has one reader; without one, the first few are kept.
   public let advice: Events<Advice>
+  /// Bluetooth devices that want to be paired with this machine, where nobody else on it is asked. It has one reader;
+  /// without an answer in time, a device is refused.
+  public let bluetoothPairings: Events<BluetoothPairing>
   let keys: KeyStore
   let loop: Loop
 
   private init(
-    _ id: HostID, _ keys: KeyStore, _ conditions: Mailbox<Condition>, _ advice: Mailbox<Advice>, _ loop: Loop
+    _ id: HostID, _ keys: KeyStore, _ conditions: Mailbox<Condition>, _ advice: Mailbox<Advice>,
+    _ pairings: Mailbox<BluetoothPairing>, _ loop: Loop
   ) {
     self.id = id
     self.keys = keys
     self.conditions = Events(mailbox: conditions)
     self.advice = Events(mailbox: advice)
+    bluetoothPairings = Events(mailbox: pairings)
     self.loop = loop
   }
 
@@ -48,8 +53,9 @@ public final class Host: Sendable {
       let loop = try Loop(pollsBusily: options.pollsBusily)
       let conditions = Mailbox<Condition>(weightMax: HostDriver.conditionsMax)
       let advice = Mailbox<Advice>(weightMax: HostDriver.adviceMax)
-      let id = try await loop.begin(keys, store, hostExtension, conditions, advice, options)
-      return Host(id, keys, conditions, advice, loop)
+      let pairings = Mailbox<BluetoothPairing>(weightMax: HostDriver.pairingsMax)
+      let id = try await loop.begin(keys, store, hostExtension, conditions, advice, pairings, options)
+      return Host(id, keys, conditions, advice, pairings, loop)
     } catch {
       throw NearbyError(wrapping: error)
     }

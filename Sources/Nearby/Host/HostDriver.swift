@@ -12,6 +12,7 @@ internal import Wire
 final class HostDriver: EngineDriver {
   static let conditionsMax = 256
   static let adviceMax = 32
+  static let pairingsMax = 16
   /// A full mailbox ends a subscription.
   static let eventsMax = 65_536
   /// The window of a resource in progress: enough to keep the loops and the disks of both sides busy where four threads
@@ -27,6 +28,9 @@ final class HostDriver: EngineDriver {
   let web: WebFetch.Options
   private let conditions: Mailbox<Condition>
   private let advice: Mailbox<Advice>
+  private let pairingQuestions: Mailbox<BluetoothPairing>
+  /// The open ones, by their numbers.
+  private var pairings: [UInt64: BluetoothPairing] = [:]
   private let engine: Engine
   /// Nil for a host without a store.
   let store: HostStore?
@@ -69,7 +73,7 @@ final class HostDriver: EngineDriver {
 
   init(
     _ keys: KeyStore, _ store: HostStore?, _ hostExtension: HostExtension?, _ conditions: Mailbox<Condition>,
-    _ advice: Mailbox<Advice>, _ options: HostOptions, on loop: Loop
+    _ advice: Mailbox<Advice>, _ pairings: Mailbox<BluetoothPairing>, _ options: HostOptions, on loop: Loop
   ) throws {
     self.loop = loop
     self.keys = keys
@@ -78,6 +82,7 @@ final class HostDriver: EngineDriver {
     restoredFiles = store?.files
     self.conditions = conditions
     self.advice = advice
+    pairingQuestions = pairings
     reactor = loop.reactor
     disk = try Disk()
     web = options.fetching
@@ -166,6 +171,25 @@ final class HostDriver: EngineDriver {
     conditions.put(Condition(condition))
   }
 
+  func changed(_ pairing: BluetoothPairingEvent) {
+    switch pairing {
+    case .asked(let question):
+      let pairing = BluetoothPairing(question) { [weak loop] isAccepted in
+        guard let loop else { throw NearbyError.closed }
+        try await loop.run { driver in
+          guard driver.network?.answerPairing(question.id, isAccepted: isAccepted) == true else {
+            throw NearbyError(.cancelled, "the device does not wait for an answer any more")
+          }
+        }
+      }
+      pairings[question.id] = pairing
+      // The time for an answer runs out where nobody reads.
+      pairingQuestions.put(pairing)
+    case .ended(let number, let end):
+      pairings.removeValue(forKey: number)?.outcome.settle(BluetoothPairing.End(end))
+    }
+  }
+
   func report(_ condition: Condition) {
     conditions.put(condition)
   }
@@ -242,6 +266,7 @@ final class HostDriver: EngineDriver {
     for action in writes.giveUp() { action(false) }
     conditions.finish()
     advice.finish()
+    pairingQuestions.finish()
     let waiters = stopWaiters
     stopWaiters = []
     reactor.spawn { [store] in
@@ -267,6 +292,7 @@ final class HostDriver: EngineDriver {
     for transfer in transfers.values { transfer.state.end(.stopping) }
     for decision in decisions.values { decision.outcome.settle(()) }
     for comparison in comparisons.values { comparison.outcome.settle(.stopping) }
+    for pairing in pairings.values { pairing.outcome.settle(.cancelled) }
   }
 }
 
