@@ -3,6 +3,7 @@ internal import Testing
 internal import Web
 
 @testable internal import Gateway
+@testable internal import Nearby
 
 @Suite("What a request is conditional on, and what a refusal tells", .timeLimit(.minutes(2)))
 struct ConditionTests {
@@ -54,6 +55,8 @@ struct ConditionTests {
       )
       let known: JSON = ["peer": .text(bert.peer), "displayName": "Bert"]
       things["/v1/trusted-peers/{peer}"] = (try await make("/v1/trusted-peers", known, by: admin), admin)
+      try await gateway.running.host.loop.run { $0.changed(.asked(.some())) }
+      things["/v1/bluetooth-pairings/{pairing}"] = (try await first("/v1/bluetooth-pairings", admin), admin)
       // These need files, and are tried in TrustTests.
       let tried: Set = ["/v1/identities/{identity}", "/v1/anchors/{anchor}"]
 

@@ -14,7 +14,7 @@ export type ProblemKind = 'notConnected' | 'invalidParameter' | 'unsupported' | 
 /** Each includes the permissions of the one before it. */
 export type Role = 'viewer' | 'member' | 'operator' | 'admin'
 
-/** A part of the gateway: peers with discovery and invitations; sessions with their members; their messages, streams and resources; trust; other clients; events; the Wi-Fi radios of its machine. */
+/** A part of the gateway: peers with discovery and invitations; sessions with their members; their messages, streams and resources; trust; other clients; events; the Wi-Fi radios of its machine, and its pairing of Bluetooth devices. */
 export type Scope = 'peers' | 'sessions' | 'messages' | 'streams' | 'resources' | 'trust' | 'clients' | 'events' | 'radios'
 
 /** The parts of the gateway to which a token is restricted, within its role; by default all. A request outside of them is 403 with the rule `scope`. */
@@ -34,6 +34,8 @@ export type Encoding = 'text' | 'base64'
 export type InvitationState = 'pending' | 'accepted' | 'declined' | 'timedOut' | 'cancelled' | 'failed'
 
 export type ConnectionState = 'pending' | 'connected' | 'timedOut' | 'cancelled' | 'failed'
+
+export type BluetoothPairingState = 'pending' | 'accepted' | 'declined' | 'timedOut' | 'cancelled'
 
 export type ComparisonState = 'starting' | 'pending' | 'answered' | 'matched' | 'mismatched' | 'failed'
 
@@ -172,6 +174,24 @@ export interface RadioList {
   problem?: ProblemObject
 }
 
+export interface BluetoothPairingPatch {
+  state: 'accepted' | 'declined'
+}
+
+export interface BluetoothPairing {
+  id: string
+  /** The address of the device. */
+  device: string
+  /** What the device calls itself, if it does; unverified. */
+  displayName?: string
+  /** The six digits that the device shows as well; absent where it shows none. */
+  number?: string
+  state: BluetoothPairingState
+  createdAt: string
+  /** Until then it can be answered. */
+  expiresAt: string
+}
+
 export interface Radio {
   /** The name of its interface. */
   id: string
@@ -304,7 +324,7 @@ export interface Discovery {
 export interface EventObject {
   id: string
   at: string
-  /** Such as connected, suspended, mediumChanged, found, updated, away, here, invited, streamOpened, resourceEnded, resourceDamaged, messageDamaged, advice. */
+  /** Such as connected, suspended, mediumChanged, found, updated, away, here, invited, streamOpened, resourceEnded, resourceDamaged, messageDamaged, bluetoothPairing, advice. */
   event: string
   /** The path of the item. For a change of more than 16 members and sessions of the gateway there is one event: the path is then that in one of the sessions. */
   about: string
@@ -944,6 +964,7 @@ export type AnswerAt<Path extends string> =
   Path extends `/v1/sessions/${string}/streams` ? List<StreamObject> :
   Path extends `/v1/advertisers/${string}` ? AdvertiserObject :
   Path extends `/v1/anchors/${string}` ? Anchor :
+  Path extends `/v1/bluetooth-pairings/${string}` ? BluetoothPairing :
   Path extends `/v1/browsers/${string}` ? BrowserObject :
   Path extends `/v1/clients/${string}` ? PairedClient :
   Path extends `/v1/gateway/diagnostics` ? Diagnosis :
@@ -958,6 +979,7 @@ export type AnswerAt<Path extends string> =
   Path extends `/v1/advertisers` ? List<AdvertiserObject> :
   Path extends `/v1/anchors` ? List<Anchor> :
   Path extends `/v1/audit` ? List<AuditEntry> :
+  Path extends `/v1/bluetooth-pairings` ? List<BluetoothPairing> :
   Path extends `/v1/browsers` ? List<BrowserObject> :
   Path extends `/v1/clients` ? List<PairedClient> :
   Path extends `/v1/events` ? List<EventObject> :

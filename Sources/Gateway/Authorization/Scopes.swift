@@ -12,7 +12,7 @@ enum Scope: String, CaseIterable {
   /// Pairing codes, clients, and the audit of admissions.
   case clients
   case events
-  /// The Wi-Fi radios of its machine.
+  /// The Wi-Fi radios of its machine, and devices that want to be paired with its Bluetooth.
   case radios
 
   /// The scope of a path; nil for a path that every token may use.
@@ -26,7 +26,7 @@ enum Scope: String, CaseIterable {
     case "pairing-codes", "clients", "audit": self = .clients
     case "events": self = .events
     case "links": self = .sessions
-    case "radios": self = .radios
+    case "radios", "bluetooth-pairings": self = .radios
     default: return nil
     }
   }

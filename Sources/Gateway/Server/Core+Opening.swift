@@ -33,6 +33,9 @@ extension Core {
         core.report(advice)
       }
     }
+    start { core in
+      for await pairing in host.bluetoothPairings { core.handle(pairing) }
+    }
     addresses = await host.addresses
     try await openCertificate()
   }

@@ -68,6 +68,10 @@ final class Core {
   private(set) lazy var identityList = channels.collection("/v1/identities")
   private(set) lazy var anchorList = channels.collection("/v1/anchors")
   private(set) lazy var trustedPeerList = channels.collection("/v1/trusted-peers")
+  private(set) lazy var bluetoothPairingList = channels.collection(
+    "/v1/bluetooth-pairings", keeping: Self.bluetoothPairingsMax)
+  /// The open ones, by their IDs.
+  var bluetoothPairings: [String: BluetoothPairingModel] = [:]
   private(set) lazy var audit = AuditLog(channels.collection("/v1/audit"), store, log)
   private(set) lazy var events = EventLog(channels.collection("/v1/events", keeping: EventLog.countMax), log)
 

@@ -3,5 +3,5 @@ enum Routes {
   static let all =
     gateway + operations + clients + trust + peers + invitations + sessions + comparisons + connections + messages
     + streams
-    + resources + radios
+    + resources + radios + bluetoothPairings
 }

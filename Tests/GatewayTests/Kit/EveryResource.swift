@@ -2,6 +2,10 @@ internal import FakeRadio
 internal import Notation
 internal import Testing
 
+@testable internal import Gateway
+@testable internal import Media
+@testable internal import Nearby
+
 /// Two who have met, and Bert has one of each thing that there is.
 struct EveryResource {
   let anna: TwoClients.SessionClient
@@ -56,6 +60,10 @@ struct EveryResource {
     #expect(uploaded.status == 200)
     names["comparison"] = try await his.make("\(bert.path)/comparisons", ["member": to]).id
     _ = try await his.wait(in: "\(bert.path)/comparisons", "state", "pending")
+    // A Bluetooth device that waits for an answer as long as the gateway lasts.
+    let host = bert.gateway.running.host
+    try await host.loop.run { $0.changed(.asked(.some())) }
+    names["pairing"] = try await his.wait(in: "/v1/bluetooth-pairings", "state", "pending")["id"]?.text
     try await wait()
     for list in ["messages", "streams", "resources", "comparisons"] {
       _ = try await hers.wait(in: "\(anna.path)/\(list)") { _ in true }
