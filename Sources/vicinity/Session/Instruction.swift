@@ -33,7 +33,9 @@ enum Instruction: Equatable, Sendable {
       name: "send", usage: "/send PATH [to NAME]",
       summary: "send a file, or the content of a URL; by default to all"),
     Kind(name: "stream", usage: "/stream NAME [to NAME]", summary: "send the following lines as a stream, until /end"),
-    Kind(name: "accept", usage: "/accept [N]", summary: "accept an invitation, a file, or a code that matches"),
+    Kind(
+      name: "accept", usage: "/accept [N]",
+      summary: "accept an invitation, a file, or a code or number that matches"),
     Kind(name: "decline", usage: "/decline [N]", summary: "decline it"),
     Kind(
       name: "cancel", usage: "/cancel [N]",

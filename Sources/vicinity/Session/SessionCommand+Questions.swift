@@ -7,6 +7,7 @@ extension SessionCommand {
     case resource(IncomingResource)
     case comparison(Comparison)
     case decision(TrustDecision)
+    case pairing(BluetoothPairing)
   }
 
   /// Limit for open questions; nobody reads more at once, and further ones are declined.
@@ -135,6 +136,25 @@ extension SessionCommand {
 
   func close(_ number: Int) { forget(number) }
 
+  // MARK: Bluetooth devices
+
+  func followPairings() async {
+    for await pairing in commandHost.host.bluetoothPairings { await ask(pairing) }
+  }
+
+  private func ask(_ pairing: BluetoothPairing) async {
+    // Nobody is present to compare numbers, so time decides.
+    guard policy.readsInstructions, context.terminal.hasInput, questions.count < Self.questionsMax else { return }
+    let number = number()
+    questions[number] = .pairing(pairing)
+    await report(.bluetoothPairing(number, pairing))
+    tasks.add {
+      let end = await pairing.ended
+      await self.forget(number)
+      await self.report(.bluetoothPairingEnded(number, pairing, end))
+    }
+  }
+
   // MARK: Answers
 
   func answer(_ number: Int?, yes: Bool) async throws {
@@ -153,6 +173,8 @@ extension SessionCommand {
       try await comparison.conclude(matches: yes)
     case .decision(let decision):
       await conclude(decision, yes)
+    case .pairing(let pairing):
+      try await pairing.answer(yes)
     }
   }
 }

@@ -89,6 +89,7 @@ actor SessionCommand {
         .started(commandHost.host.id, commandHost.peer, session.id, type: type, at: await commandHost.host.addresses))
       commandHost.begin()
       commandHost.tasks.add { await command.followSession() }
+      commandHost.tasks.add { await command.followPairings() }
       if policy.readsInstructions, context.terminal.hasInput {
         commandHost.tasks.add { await command.readInstructions() }
       }
