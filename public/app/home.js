@@ -51,6 +51,7 @@ export class Home extends Attempts {
     if (this.isOperator) {
       this.clients = this.follow('/v1/clients')
       this.codes = this.follow('/v1/pairing-codes')
+      this.pairings = this.follow('/v1/bluetooth-pairings')
     }
     this.gateway.addEventListener('state', this.#stateChanged)
     addEventListener('pagehide', this.#hidden)
@@ -88,6 +89,9 @@ export class Home extends Attempts {
   #may(role) { return ranks.indexOf(this.client.role) >= ranks.indexOf(role) }
   get canAct() { return this.#may('member') }
   get isOperator() { return this.#may('operator') }
+
+  /** The Bluetooth devices that wait for an answer; only operators are told of any. */
+  get openPairings() { return (this.pairings?.items ?? []).filter(({ state }) => state === 'pending') }
 
   /** Those that this client may give to others. */
   get roles() {

@@ -39,6 +39,8 @@ export function shell(home, speak) {
   const parts = {
     top: notes(home), invitations: invitations(home, openSession), nearby: nearby(home, openSession, people, gather), you: profile(home),
     chat: chat(home), trust: trust(home),
+    pairings: loadedLater(home, h('section', { class: 'checks', hidden: true, 'aria-label': t('bluetooth.label'), 'aria-live': 'assertive' }),
+      async () => (await import('./pairings.js')).pairingCards),
     map: loadedLater(home, sheet('map'), async () => (await import('./map.js')).mapPage),
     wall: loadedLater(home, h('section', { class: 'wall', 'aria-label': t('wall.name') }), async () => (await import('./wall.js')).wallPage),
     console: loadedLater(home, sheet('console'), async () => (await import('./console.js')).consolePage),
@@ -64,7 +66,7 @@ export function shell(home, speak) {
     links,
     parts.top.element,
     h('main', {}, people, h('div', { class: 'page' }, Object.values(pages))),
-    parts.undo.element, h('div', { class: 'overlay' }, parts.invitations.element, parts.trust.element))
+    parts.undo.element, h('div', { class: 'overlay' }, parts.invitations.element, parts.trust.element, parts.pairings.element))
 
   const here = () => (viewNames.includes(location.hash.slice(1)) ? location.hash.slice(1) : viewNames[0])
 
@@ -76,6 +78,7 @@ export function shell(home, speak) {
       show(page, name === home.view || home.view === 'nearby' && name === 'sessions')
     }
     say(name, home.about.name)
+    show(parts.pairings.element, home.openPairings.length > 0)
     for (const part of Object.values(parts)) part.update()
     gathering?.update()
     // After what is looked at has been drawn, and so is not new any more.
