@@ -146,7 +146,7 @@ import Wire
     private func act(_ place: Int, _ process: Processes, _ command: BluetoothCommand) {
       let other = 1 - place
       switch command {
-      case .serve, .cancel: break
+      case .serve, .cancel, .answerPairing: break
       case .inquire:
         if isNear { process.send(.seen(processes[other].address, deviceClass: BluetoothMediumTests.laptopClass)) }
         process.send(.inquired(succeeded: true))
