@@ -116,7 +116,8 @@ let package = Package(
     .testTarget(
       name: "VicinityTests",
       dependencies: [
-        "BuiltProgram", "DBus", "Gateway", "Media", "Nearby", "Notation", "Reactor", "Store", "TestKit", "vicinity",
+        "BuiltProgram", "DBus", "FakeRadio", "Gateway", "Media", "Nearby", "Notation", "Reactor", "Store", "TestKit",
+        "vicinity",
       ],
       swiftSettings: commonSettings),
     .executableTarget(

@@ -13,10 +13,10 @@ import Wire
   private static let host = HostID(ID128(high: 0x0102_0304_0506_0708, low: 0xF1F2_F3F4_F5F6_F7F8))
   private static let device = BluetoothAddress(0x00AA_0100_0042)
   private static let rejected = "org.bluez.Error.Rejected"
-  private static let object = BusValue.objectPath(FakeAgentManager.device)
+  private static let object = BusValue.objectPath(FakeBluetoothDaemon.device)
 
   /// The program with a bus, and this test as its host.
-  private final class Helper {
+  private final class AgentProgram {
     struct Silence: Error {}
 
     private let socket: Descriptor
@@ -71,11 +71,11 @@ import Wire
   }
 
   private func withAgent(
-    deviceNamed name: String = "Anna's phone", _ test: (FakeAgentManager, Helper) async throws -> Void
+    deviceNamed name: String = "Anna's phone", _ test: (FakeBluetoothDaemon, AgentProgram) async throws -> Void
   ) async throws {
     let bus = try TestBus()
-    let manager = try await FakeAgentManager(bus, deviceNamed: name)
-    let helper = try Helper(on: bus)
+    let manager = try await FakeBluetoothDaemon(bus, deviceNamed: name)
+    let helper = try AgentProgram(on: bus)
     do {
       try await test(manager, helper)
     } catch {
@@ -144,7 +144,7 @@ import Wire
   }
 
   @Test func `A device without hosts and numbers is asked about, too`() async throws {
-    // What bluetoothd makes up for a device without a name.
+    // The name that bluetoothd makes up for a device without one.
     try await withAgent(deviceNamed: "00-AA-01-00-00-42") { manager, helper in
       let answer = try await manager.begin("RequestAuthorization", [Self.object])
       let question = try helper.question()
@@ -166,7 +166,7 @@ import Wire
     }
   }
 
-  @Test func `Whatever else is asked is refused, and nobody is told`() async throws {
+  @Test func `All other questions are refused, and nobody is told`() async throws {
     try await withAgent { manager, helper in
       for (member, arguments) in [
         ("RequestPinCode", [Self.object]), ("RequestPasskey", [Self.object]),
@@ -199,7 +199,7 @@ import Wire
       for _ in 0..<3 {
         let answer = try await manager.begin("RequestConfirmation", [Self.object, .uint32(1)])
         try helper.send(.answerPairing(id: try helper.question().id, isAccepted: false))
-        guard case .pairingEnded(_, .declined)? = try helper.report() else { throw Helper.Silence() }
+        guard case .pairingEnded(_, .declined)? = try helper.report() else { throw AgentProgram.Silence() }
         #expect(await answer.value == Self.rejected)
       }
       #expect(try await manager.ask("RequestConfirmation", [Self.object, .uint32(1)]) == Self.rejected)

@@ -1,4 +1,5 @@
 import DBus
+import FakeRadio
 import TestKit
 import Testing
 
@@ -6,13 +7,13 @@ import Testing
 
 /// The real program with its process for Bluetooth, beside a bluetoothd that is played by the test.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct BluetoothTests {
-  private static let device = BusValue.objectPath(FakeAgentManager.device)
+  private static let device = BusValue.objectPath(FakeBluetoothDaemon.device)
 
   private func withChat(
-    _ options: [String], _ test: (FakeAgentManager, Program) async throws -> Void
+    _ options: [String], _ test: (FakeBluetoothDaemon, Program) async throws -> Void
   ) async throws {
     let bus = try TestBus()
-    let manager = try await FakeAgentManager(bus)
+    let manager = try await FakeBluetoothDaemon(bus)
     let chat = try Program(
       ["chat", "room", "--medium", "bluetooth", "--keys", "ephemeral", "--name", "Ada"] + options, in: "/tmp",
       environment: ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(bus.path)"])

@@ -1,8 +1,9 @@
 package import DBus
 internal import Reactor
+package import TestKit
 
 /// bluetoothd as far as agents see it: they register, and it asks them about one device; on a loop and a bus of its own.
-package final class FakeAgentManager: Sendable {
+package final class FakeBluetoothDaemon: Sendable {
   /// An agent, by the connection that has registered it.
   package struct Agent: Hashable, Sendable {
     package let owner: String
@@ -103,7 +104,7 @@ package final class FakeAgentManager: Sendable {
 
     init(_ bus: BusConnection, stranger: BusConnection, deviceNamed name: String) {
       (self.bus, self.stranger) = (bus, stranger)
-      bus.export(FakeAgentManager.device) { $0.reply([.variant(.string(name))]) }
+      bus.export(FakeBluetoothDaemon.device) { $0.reply([.variant(.string(name))]) }
       bus.export("/org/bluez") { [unowned self] call in
         if call.interface == "org.bluez.AgentManager1" { calls.append(call.member) }
         if call.member == "RegisterAgent", case .objectPath(let path)? = call.arguments.first,
