@@ -20,14 +20,14 @@ extension Event {
   static func bluetoothPairingEnded(_ number: Int, _ pairing: BluetoothPairing, _ end: BluetoothPairing.End) -> Event {
     Event("bluetoothPairingEnded", .news, members(number, pairing) + [.text("end", end.rawValue)]) { paint in
       let name = name(of: pairing)
-      return [
+      let line =
         switch end {
         case .accepted: "\(paint(.good, "let in")): the Bluetooth device \(name) may be paired"
         case .declined: "the Bluetooth device \(name) was refused"
         case .timedOut: "the Bluetooth device \(name) was refused, since nobody answered"
         case .cancelled: "the Bluetooth device \(name) does not want to be paired any more"
         }
-      ]
+      return [line]
     }
   }
 
