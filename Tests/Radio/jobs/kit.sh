@@ -13,11 +13,14 @@ passes() {
 
 say() { echo "[$(cut -d' ' -f1 /proc/uptime)] $*"; }
 
-# figure NAME VALUE UNIT [GOAL]: a figure and its goal, such as "<= 6". Without a goal it is only shown.
+# Whether figures have to meet their goals: not beside other work, on a machine of which nobody knows how fast it is.
+measures() { [ -e /share/measure ]; }
+
+# figure NAME VALUE UNIT [GOAL]: a figure and its goal, such as "<= 6". It is only shown without a goal, or where nothing is measured.
 figure() {
   local result="${2:-nothing} $3"
-  if [ -z "${4:-}" ]; then
-    echo "FIGURE $1: $result"
+  if [ -z "${4:-}" ] || ! measures; then
+    echo "FIGURE $1: $result${4:+, goal $4}"
   elif [ -n "$2" ] && awk "BEGIN { exit !($2 $4) }"; then
     echo "PASS $1: $result, goal $4"
   else
@@ -94,6 +97,7 @@ controllers() {
   done
   bt-agent -c NoInputNoOutput >/tmp/agent.log 2>&1 &
   eventually 20 grep -q 'Default agent requested' /tmp/agent.log
+  say "$1 controllers"
 }
 
 bluetooth_daemon() {
@@ -180,6 +184,7 @@ meet() {
 chat() {
   local host=$1
   shift
+  say "chat on $host: $*"
   on "$host" sh -c 'rm -f /tmp/say && mkfifo /tmp/say && mkdir -p /tmp/files && : >/tmp/said'
   # shellcheck disable=SC2016
   on "$host" sh -c 'echo $$ >/tmp/chat.pid
