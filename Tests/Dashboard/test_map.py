@@ -19,6 +19,79 @@ HOME = """
 """
 
 
+# Draws the map of a home that has as many other computers as is said; every third has several people.
+DRAW = """async (count) => {
+  const { mapPage } = await import('./app/map.js')
+  document.querySelector('#drawn')?.remove()
+  const names = ['Ada', 'Benjamin Britten of Aldeburgh', 'Cara', 'Wolfgang', 'Wilhelmina', 'Li']
+  const hosts = Array.from({ length: count }, (_, place) => `h${place}`)
+  const member = (host, place, number) => (
+    { id: `m${host}${number}`, peer: `${host} ${number}`, displayName: names[(place + number) % 6], state: 'connected', carriedBy: host })
+  const sizes = [1, 1, 2, 1, 1, 3, 1, 1, 6]
+  const members = hosts.flatMap((host, place) => Array.from({ length: sizes[place % 9] }, (_, number) => member(host, place, number)))
+  const collection = { on: () => () => {}, items: [] }
+  const room = { id: 'room', people: members, present: [], connected: [], messages: collection, datagrams: collection, resources: collection }
+  const links = { items: hosts.map((host) => ({ host, medium: 'lan', roundTripMilliseconds: 1234, standby: false })) }
+  const home = {
+    about: { host: 'own', name: 'Raspberry Pi in the kitchen' }, me: { id: 'me', displayName: 'Ada' }, nearby: [], rooms: [room], room: null,
+    gateway: { get: async () => links }, changed: () => map.update(),
+  }
+  const element = document.createElement('section')
+  element.id = 'drawn'
+  element.className = 'sheet map'
+  element.style.cssText = 'position: fixed; inset: 0; max-height: 100%; background: var(--ground)'
+  document.body.append(element)
+  const map = mapPage(home, element)
+  window.removeMap?.()
+  window.removeMap = map.removed
+}"""
+# What lies on something else or outside of the field, where somebody is pointed at.
+OVERLAPS = """() => {
+  const box = (e) => e.getBoundingClientRect()
+  const all = (selector) => [...document.querySelectorAll(`#drawn ${selector}`)].filter((e) => e.tagName !== 'text' || e.textContent)
+  const circle = (e) => ({ e, x: (box(e).left + box(e).right) / 2, y: (box(e).top + box(e).bottom) / 2, radius: box(e).width / 2 })
+  const field = box(document.querySelector('#drawn .field'))
+  const computers = all('.computers circle').map(circle)
+  const avatars = all('.person circle').map(circle)
+  const faults = new Set()
+  const fault = (what, ...some) => faults.add([what, ...some.map((e) => e.textContent || `${e.parentElement.textContent} (${e.tagName})`)].join(': '))
+  const pairs = (some, look) => some.forEach((a, place) => some.slice(place + 1).forEach((b) => look(a, b)))
+  const isApart = (a, b) => Math.hypot(a.x - b.x, a.y - b.y) >= a.radius + b.radius
+  // The box of a text is higher than its letters.
+  const isBeside = (text, { x, y, radius }) => {
+    const { left, right, top, bottom } = box(text)
+    return Math.hypot(Math.max(left - x, 0, x - right), Math.max(top + 2 - y, 0, y - bottom + 2)) >= radius
+  }
+  const lookAtTexts = (texts) => pairs(texts, (a, b) => {
+    const isFree = box(a).right <= box(b).left || box(b).right <= box(a).left || box(a).bottom - 2 <= box(b).top + 2 || box(b).bottom - 2 <= box(a).top + 2
+    if (!isFree) fault('texts', a, b)
+  })
+  for (const some of [computers, avatars]) pairs(some, (a, b) => isApart(a, b) || fault('circles', a.e, b.e))
+  for (const one of computers) {
+    const isInside = one.x - one.radius >= field.left && one.x + one.radius <= field.right && one.y - one.radius >= field.top && one.y + one.radius <= field.bottom
+    if (!isInside) fault('outside', one.e)
+  }
+  for (const name of all('.name')) {
+    if (computers.filter((one) => !isBeside(name, one)).length !== 1) fault('name of no or several computers', name)
+    for (const one of avatars) if (!isBeside(name, one)) fault('name on an avatar', name, one.e)
+  }
+  for (const person of avatars) if (!computers.some((one) => Math.hypot(one.x - person.x, one.y - person.y) + person.radius <= one.radius)) fault('outside of its computer', person.e)
+  const lookAtLabels = () => {
+    const labels = all(':is(.place, .trip)')
+    for (const label of labels) for (const one of computers) if (!isBeside(label, one)) fault('label on a computer', label, one.e)
+    lookAtTexts([...labels, ...all('.name')])
+  }
+  let trips = 0
+  for (const person of all('.person')) {
+    person.dispatchEvent(new PointerEvent('pointerenter'))
+    if (box(document.querySelector('#drawn .field')).height !== field.height) fault('field that changes', person)
+    if (all('.trip').length > 0) trips += 1
+    lookAtLabels()
+  }
+  return { faults: [...faults], trips, computers: computers.length, people: avatars.length }
+}"""
+
+
 class Model(unittest.TestCase):
     def groups(self, expression, links="[]", reach="{}"):
         return run("map-model.js", f"""
@@ -67,25 +140,25 @@ class Model(unittest.TestCase):
         self.assertEqual([[0, 0, 0], [["a", 25_250, ["bluetooth"]], ["b", 0, []], ["c", 0, []], ["d", 0, []]]], said)
 
     def test_places_are_inside_and_apart_and_who_has_none_is_counted(self):
-        for width, height in ((288, 420), (720, 560), (1300, 640)):
+        for width, height in ((288, 280), (288, 420), (720, 560), (1300, 640)):
             for count in (0, 1, 7, 40, 1000):
-                said = run("map-model.js", f"""
+                people, hidden, apart = run("map-model.js", f"""
                     {HOME}
                     const people = Array.from({{ length: {count} }}, (_, place) => found(`p${{place}}`, place % 7 ? {{}} : {{ host: `h${{place % 3}}` }}))
-                    const {{ placed, hidden }} = all.layOut(all.groupsOf(home(people)), {width}, {height})
-                    const points = placed.flatMap((group) => group.people)
-                    const distances = points.flatMap((a, place) => points.slice(place + 1).map((b) => Math.hypot(a.x - b.x, a.y - b.y)))
-                    console.log(JSON.stringify([points, hidden, distances.length ? Math.min(...distances) : 1000]))
+                    const groups = all.groupsOf(home(people)).map((group) => (
+                      {{ ...group, label: group.isHub ? 'Stage' : '', people: group.people.map((one) => ({{ ...one, label: one.name }})) }}))
+                    const measure = (text) => 8 * text.length
+                    const {{ placed, hidden }} = all.layOut(groups, {{ width: {width}, height: {height}, measure }})
+                    const gaps = placed.flatMap((a, place) => placed.slice(place + 1).map((b) => Math.hypot(a.x - b.x, a.y - b.y) - a.radius - b.radius))
+                    const isInside = ({{ x, y, radius }}) => x > radius && y > radius && x < {width} - radius && y < {height} - radius
+                    console.log(JSON.stringify([
+                      placed.flatMap((group) => group.people).length, hidden, placed.every(isInside) && gaps.every((gap) => gap > 0)]))
                 """)
-                points, hidden, distance = said
                 with self.subTest(f"{count} people in {width} by {height}"):
-                    self.assertEqual(count + 1, len(points) + hidden)
-                    self.assertGreaterEqual(len(points), min(count + 1, 6))
-                    self.assertLess(len(points), 120)
-                    # Avatars have a diameter of 44 pixels.
-                    self.assertGreater(distance, 40)
-                    for point in points:
-                        self.assertTrue(20 <= point["x"] <= width - 20 and 20 <= point["y"] <= height - 20, json.dumps(point))
+                    self.assertEqual(count + 1, people + hidden)
+                    self.assertGreaterEqual(people, min(count + 1, 6 if height > 280 else 4))
+                    self.assertLess(people, 160)
+                    self.assertTrue(apart)
 
 
 class Map(Stage):
@@ -129,6 +202,23 @@ class Map(Stage):
         self.look_at_standby(ada)
         ada.get_by_role("button", name="Ben and Eve").click()
         expect(ada.locator(".person[data-lit]")).to_have_count(0)
+
+    def test_computers_names_and_round_trips_lie_apart_at_every_size(self):
+        page = self.page(self.gateways[0])
+        for width, height, all_from in ((320, 640, 3), (390, 844, 6), (600, 800, 6), (899, 620, 12), (1280, 800, 30), (1600, 900, 30), (2560, 1440, 30)):
+            page.set_viewport_size({"width": width, "height": height})
+            for count in (0, 1, 2, 3, 6, 12, 20, 30):
+                page.evaluate(DRAW, count)
+                # The links, with their round trips, are asked for once it is there.
+                page.wait_for_function("(selector) => document.querySelector(`#drawn ${selector}`)", arg="[data-medium=lan]" if count else ".person")
+                said = page.evaluate(OVERLAPS)
+                if width in (390, 1280) and count in (3, 12):
+                    self.picture(page, f"map-of-{count}-{width}")
+                with self.subTest(f"{count} computers, {width} by {height}"):
+                    self.assertEqual([], said["faults"])
+                    self.assertGreaterEqual(said["computers"], 1 + min(count, all_from))
+                    # One computer has room for the round trip beside it.
+                    self.assertTrue(said["trips"] > 0 or count == 0 or count > all_from, said)
 
     def look_at_media(self, page, way):
         """Each medium has its colour, on the map as in its legend."""

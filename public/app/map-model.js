@@ -1,14 +1,18 @@
 // The model and the layout of the map: computers with their people, and the place of each. It knows no element.
 
-/** The gap between neighbours on a ring, in pixels. */
-const gap = 44
+import { placesOf } from './map-places.js'
+
 /** The radius of a person's avatar. */
 export const personRadius = 22
-const [labelWidth, labelHeight] = [96, 22]
-/** The margin of the field. */
-const edge = 10
+/** The widths for names, of which the widest that a name needs and the field has room for is taken; the room between two, and the
+ * height of an avatar with its name. */
+const nameWidths = [88, 76, 64, 54]
+const nameGap = 4
+const personHeight = 62
 /** The limit of people drawn on one computer; the others are a number. */
 const peopleMax = 4
+/** An area that each computer covers at least. */
+const areaMin = 84 * 84
 
 /**
  * The people that `home` knows, grouped by the computer that carries them. The gateway's own computer is first, then those with
@@ -61,109 +65,72 @@ function summed(group, { standby = [], rate = 0 } = {}) {
   const { people } = group
   people.sort((a, b) => Boolean(b.isMe) - Boolean(a.isMe) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
   const trips = people.map((one) => one.roundTrip).filter((one) => one !== undefined)
-  const count = Math.min(people.length, peopleMax)
   return {
-    ...group, standby, rate, name: people[0]?.name ?? '',
+    ...group, standby, rate, name: people[0]?.name ?? '', more: Math.max(0, people.length - peopleMax),
     medium: people.find((one) => one.medium)?.medium ?? null,
     roundTrip: trips.length ? Math.min(...trips) : null,
     isConnected: people.some((one) => one.state === 'connected'),
     isSuspended: people.length > 0 && people.every((one) => one.state === 'suspended'),
     isLit: people.some((one) => one.isLit),
-    radius: count > 1 ? circleRadius(count) + personRadius + labelHeight : group.isHub ? personRadius + labelHeight : personRadius,
   }
 }
 
-/** The radius of the circle on which that many people stand beside each other. */
-const circleRadius = (count) => (count < 2 ? 0 : (personRadius + labelHeight / 2) / Math.sin(Math.PI / count))
+/**
+ * The places of groups and people in a field, and how many people found none. Each has a `label`, which may be empty and is cut to
+ * its room; `measure` gives the width of a text. `before` is the last answer, which holds while nothing else is to be placed.
+ */
+export function layOut(groups, { width, height, measure }, before) {
+  const some = groups.slice(0, 1 + Math.ceil((width * height) / areaMin))
+  const key = JSON.stringify([width, height, some.map((group) => [group.key, group.label, ...shown(group).map(({ label }) => label)])])
+  const spots = before?.key === key ? before.spots : spotsOf(some, { width, height, measure })
+  const placed = some.flatMap((group, place) => (spots[place] === null ? [] : [{
+    ...group, ...spots[place], people: shown(group).map((person, number) => ({ ...person, ...spots[place].people[number] })),
+  }]))
+  return { key, spots, placed, hidden: sum(groups.map(({ people }) => people.length)) - sum(placed.map(({ people }) => people.length)) }
+}
 
-/** The places of groups and people in a field, and how many people found none. */
-export function layOut(groups, width, height) {
-  const middle = { x: width / 2, y: height / 2 }
-  const [hub, ...others] = groups
-  const radius = Math.max(personRadius, ...others.map((group) => group.radius))
-  const reach = {
-    x: Math.max(60, width / 2 - Math.max(radius, labelWidth / 2) - edge), y: Math.max(60, height / 2 - radius - labelHeight - edge),
-  }
-  const rings = ringsFor(others, reach, 2 * radius + labelHeight, hub.radius + radius)
-  const placed = [{ ...hub, ...middle, ...peopleAt(hub, middle) }]
-  // Each ring is as full as the others; the inner ones have those who are connected.
-  const share = Math.min(1, sum(others.map(need)) / sum(rings.map((ring) => ring.length)))
-  let left = others
-  for (const [place, ring] of rings.entries()) {
-    const isLast = place === rings.length - 1
-    const some = fitting(left, isLast ? ring.length : ring.length * share)
-    left = left.slice(some.length)
-    // Groups begin at the top, with equal gaps.
-    const more = (ring.length - sum(some.map(need))) / Math.max(1, some.length)
-    let along = place % 2 && some.length > 1 ? (need(some[0]) + more) / 2 : 0
-    for (const [number, group] of some.entries()) {
-      if (number > 0) along += (need(some[number - 1]) + need(group)) / 2 + more
-      const point = ring.at(along)
-      const at = { x: middle.x + point.x, y: middle.y + point.y }
-      placed.push({ ...group, ...at, ...peopleAt(group, at) })
+const shown = ({ people }) => people.slice(0, peopleMax)
+
+/** The place of each group, with those of its people and all texts cut to their room; null for one that finds none. */
+function spotsOf(groups, { width, height, measure }) {
+  const longest = new Map(groups.map((group) => [group, Math.max(0, ...shown(group).map(({ label }) => measure(label)))]))
+  const rooms = nameWidths.map((most) => groups.map((group) => {
+    const nameWidth = nameWidths.findLast((width) => width >= Math.min(most, longest.get(group)))
+    const radius = Math.hypot(columnsOf(group) * (nameWidth + nameGap), rowsOf(group) * personHeight) / 2
+    // It may be wider than its computer by a name.
+    const label = cut(group.label, 2 * radius + most, measure)
+    return { group, nameWidth, radius, label, labelWidth: measure(label) }
+  }))
+  const { circles, places } = placesOf(rooms, width, height)
+  return circles.map(({ group, nameWidth, ...circle }, place) => places[place] && {
+    ...circle, ...places[place], people: peopleAt(group, nameWidth, places[place]).map((spot, number) => (
+      { ...spot, label: cut(group.people[number].label, nameWidth, measure) })),
+  })
+}
+
+const columnsOf = (group) => Math.ceil(Math.sqrt(Math.max(1, shown(group).length)))
+const rowsOf = (group) => Math.max(1, Math.ceil(shown(group).length / columnsOf(group)))
+
+/** The middles of the avatars of a group, in rows; names stand below. */
+function peopleAt(group, nameWidth, { x, y }) {
+  const [columns, rows, count] = [columnsOf(group), rowsOf(group), shown(group).length]
+  return shown(group).map((_, place) => {
+    const row = Math.floor(place / columns)
+    const inRow = Math.min(columns, count - row * columns)
+    return {
+      x: x + ((place % columns) - (inRow - 1) / 2) * (nameWidth + nameGap),
+      y: y + (row - (rows - 1) / 2) * personHeight + personRadius - personHeight / 2,
     }
-  }
-  return { placed, hidden: sum(left.map((group) => group.people.length)) + sum(placed.map((group) => group.more)) }
+  })
+}
+
+/** As much of the text as has room. */
+function cut(text, width, measure) {
+  if (measure(text) <= width) return text
+  const letters = [...text]
+  const short = () => `${letters.join('').trimEnd()}…`
+  while (letters.length > 1 && measure(short()) > width) letters.pop()
+  return short()
 }
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0)
-const need = (group) => 2 * group.radius + gap
-
-/** The fewest rings with room for all, the inner one first, `step` apart; the middle stays free up to `inner`. */
-function ringsFor(groups, reach, step, inner) {
-  const least = Math.min(reach.x, reach.y)
-  const parts = [groups.length > 12 ? 1 : 0.86]
-  for (;;) {
-    const rings = parts.map((part) => ellipse(reach.x * part, reach.y * part))
-    const next = parts[0] - step / least
-    if (next * least < inner || fits(groups, rings)) return rings
-    parts.unshift(next)
-    // Several rings need all of the field.
-    if (parts.at(-1) < 1) parts.splice(0, parts.length, 1)
-  }
-}
-
-const fits = (groups, rings) => rings.reduce((left, ring) => left.slice(fitting(left, ring.length).length), groups).length === 0
-
-/** The first groups, as many as fit on a ring of that length. */
-function fitting(groups, length) {
-  let count = 0
-  for (let used = 0; count < groups.length && used + need(groups[count]) <= length; count += 1) used += need(groups[count])
-  return groups.slice(0, count)
-}
-
-function peopleAt({ people, isHub }, { x, y }) {
-  const shown = people.slice(0, peopleMax)
-  const distance = circleRadius(shown.length)
-  const isAlone = people.length === 1 && !isHub
-  const at = (place) => {
-    const angle = (2 * Math.PI * place) / shown.length + (shown.length % 2 ? Math.PI / 2 : Math.PI)
-    // Names stand below.
-    return { x: x + distance * Math.cos(angle), y: y + distance * Math.sin(angle) - (isAlone ? 0 : labelHeight / 3) }
-  }
-  return { people: shown.map((person, place) => ({ ...person, ...at(place) })), more: people.length - shown.length }
-}
-
-/** An ellipse; `at` gives the point at a length along it, from the top and clockwise. */
-function ellipse(rx, ry) {
-  const steps = 180
-  const points = Array.from({ length: steps + 1 }, (_, step) => {
-    const angle = (2 * Math.PI * step) / steps - Math.PI / 2
-    return { x: rx * Math.cos(angle), y: ry * Math.sin(angle) }
-  })
-  const ways = [0]
-  for (let step = 1; step <= steps; step += 1) {
-    ways.push(ways[step - 1] + Math.hypot(points[step].x - points[step - 1].x, points[step].y - points[step - 1].y))
-  }
-  const length = ways[steps]
-  return {
-    length,
-    at(along) {
-      const way = along % length
-      const step = Math.max(1, ways.findIndex((one) => one >= way))
-      const part = (way - ways[step - 1]) / (ways[step] - ways[step - 1])
-      const [a, b] = [points[step - 1], points[step]]
-      return { x: a.x + (b.x - a.x) * part, y: a.y + (b.y - a.y) * part }
-    },
-  }
-}

@@ -4,6 +4,7 @@ import { hueOf } from './avatar.js'
 import { h, list, say, set, show, svg } from './dom.js'
 import { Links } from './links.js'
 import { groupsOf, layOut, personRadius } from './map-model.js'
+import { freePlace } from './map-places.js'
 import { Reaches } from './reach.js'
 import { title } from './session-head.js'
 import { t } from './texts.js'
@@ -19,7 +20,6 @@ await new Promise((resolve) => {
 
 /** Line widths in pixels: without traffic, and at most. */
 const [lineMin, lineMax] = [2, 11]
-const [nameMax, nameMaxTogether] = [13, 8]
 const media = ['lan', 'folder', 'wifi', 'bluetooth', 'relay', 'federation', 'local']
 
 export function mapPage(home, element) {
@@ -32,6 +32,7 @@ export function mapPage(home, element) {
   let [hovered, focused] = [null, null]
   let [width, height] = [0, 0]
   let drawn = { placed: [], hidden: 0 }
+  const pen = document.createElement('canvas').getContext('2d')
 
   const count = h('p', { class: 'hint', role: 'status' })
   const sessions = h('div', { class: 'row wrap chips', role: 'group', 'aria-label': t('sessions.title') })
@@ -41,7 +42,7 @@ export function mapPage(home, element) {
   const drawWays = list(ways, way, keyOf)
   const drawComputers = list(computers, computer, keyOf)
   const drawPeople = list(people, person)
-  const trip = svg('text', { class: 'trip', 'aria-hidden': 'true' })
+  const trip = svg('text', { class: 'trip', dy: '0.35em', 'aria-hidden': 'true' })
   const field = svg('svg', { role: 'group', 'aria-label': t('views.map'), onkeydown: move, onpointerleave: () => hover(null) }, glows, ways, computers, people, trip)
   const stage = h('div', { class: 'field' }, field)
   const details = h('p', { class: 'details' })
@@ -77,7 +78,7 @@ export function mapPage(home, element) {
     say(count, joined(computerCount > 1 && t('map.computers', { count: computerCount }), t('nearby.count', { count: others })))
     drawLegend(keysOf(groups))
     if (width === 0 || height === 0) return
-    drawn = layOut(groups, width, height)
+    drawn = layOut(groups.map(labelled), { width, height, measure }, drawn)
     set(field, 'viewBox', `0 0 ${width} ${height}`)
     const [hub, ...rest] = drawn.placed
     // The links count all bytes, also those of streams, a moment later; what this page sees of them is known at once.
@@ -85,10 +86,23 @@ export function mapPage(home, element) {
       { ...group, d: curve(hub, group), rate: Math.max(group.rate, sum(group.people.map((one) => traffic.rate(one.id)))) }))
     drawGlows(all.filter((group) => group.isLit))
     drawWays(all.flatMap((group) => [group, ...standbyWays(hub, group)]))
-    drawComputers([hub, ...all].filter((group) => group.isHub || group.people.length > 1))
+    drawComputers([hub, ...all])
     drawPeople(drawn.placed.flatMap((group) => group.people.map((one) => ({ ...one, group }))))
     tell()
     reaches.ask(() => unlinked().map((one) => one.id))
+  }
+
+  /** A group with what is written below it and below its people. */
+  const labelled = (group) => ({
+    ...group, label: joined(group.isHub && home.about.name, group.more > 0 && t('names.more', { count: group.more })),
+    people: group.people.map((one) => ({ ...one, label: one.isMe ? t('message.you') : one.name })),
+  })
+
+  /** The width of a text in pixels, as the style sheet writes it in the field. */
+  function measure(text) {
+    const { fontWeight, fontSize, fontFamily } = getComputedStyle(trip)
+    pen.font = `${fontWeight} ${fontSize} ${fontFamily}`
+    return pen.measureText(text).width
   }
 
   // Details
@@ -112,18 +126,20 @@ export function mapPage(home, element) {
     say(details, one ? describe(one) : joined(t('map.hint'), drawn.hidden > 0 && t('map.hidden', { count: drawn.hidden })))
     for (const node of people.children) set(node, 'data-active', node.id === `on-map-${one?.id}` && 'yes')
     const isFar = one && !one.group.isHub && one.roundTrip !== undefined
-    say(trip, isFar ? roundTrip(one.roundTrip) : '')
-    if (!isFar) return
-    const [hub] = drawn.placed
-    const middle = between(hub, one.group)
-    set(trip, 'x', middle.x)
-    set(trip, 'y', middle.y - 8)
+    const time = isFar ? roundTrip(one.roundTrip) : ''
+    const place = isFar && freePlace(middleOut(drawn.placed[0], one.group), measure(time), drawn.placed, width, height)
+    // Where there is no room for it, the words below have it.
+    say(trip, place ? time : '')
+    if (!place) return
+    set(trip, 'x', place.x)
+    set(trip, 'y', place.y)
   }
 
   function describe(one) {
     const { group } = one
-    const rate = Math.max(traffic.rate(one.id), group.people.length === 1 ? group.rate : 0)
-    const where = group.isHub ? t('map.here', { name: home.about.name }) : group.people.length > 1 && t('map.together', { count: group.people.length })
+    const together = group.people.length + group.more
+    const rate = Math.max(traffic.rate(one.id), together === 1 ? group.rate : 0)
+    const where = group.isHub ? t('map.here', { name: home.about.name }) : together > 1 && t('map.together', { count: together })
     return joined(
       one.isMe ? t('map.you', { name: one.name }) : one.name, where, !one.isMe && (one.state === 'found' ? t('medium.found') : worded('member', one.state)), away(one.awaySince),
       one.verified && t('verified'), !group.isHub && one.medium && worded('medium', one.medium),
@@ -173,11 +189,11 @@ export function mapPage(home, element) {
     const label = svg('text', { class: 'place' })
     return {
       element: svg('g', { class: isHub ? 'hub' : '', 'aria-hidden': 'true' }, circle, label),
-      update({ x, y, radius, more, isLit }) {
+      update({ x, y, radius, label: text, isLit }) {
         for (const [name, value] of Object.entries({ cx: x, cy: y, r: radius, 'data-lit': isLit && 'yes' })) set(circle, name, value)
-        say(label, joined(isHub && short(home.about.name, 22), more > 0 && t('names.more', { count: more })))
+        say(label, text)
         set(label, 'x', x)
-        set(label, 'y', y + radius + 18)
+        set(label, 'y', y + radius + 16)
       },
     }
   }
@@ -185,7 +201,7 @@ export function mapPage(home, element) {
   function person({ id }) {
     const circle = svg('circle', { r: personRadius })
     const letters = svg('text', { class: 'letters', dy: '0.35em' })
-    const label = svg('text', { class: 'name', y: personRadius + 15 })
+    const label = svg('text', { class: 'name', y: personRadius + 14 })
     const node = svg('g', {
       id: `on-map-${id}`, class: 'person', role: 'img', tabindex: -1, onfocus: () => focus(id), onblur: () => focus(null),
       onpointerenter: () => hover(id),
@@ -201,7 +217,7 @@ export function mapPage(home, element) {
         set(node, 'tabindex', node === (people.contains(document.activeElement) ? document.activeElement : people.firstChild) ? 0 : -1)
         set(node, 'aria-label', describe(one))
         say(letters, initials(one.name))
-        say(label, one.isMe ? t('message.you') : short(one.name, one.group.people.length > 1 ? nameMaxTogether : nameMax))
+        say(label, one.label)
       },
     }
   }
@@ -218,7 +234,6 @@ export function mapPage(home, element) {
 
 const keyOf = ({ key }) => key
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0)
-const short = (name, max) => ([...name].length > max ? `${[...name].slice(0, max - 1).join('').trimEnd()}…` : name)
 const known = (medium) => (media.includes(medium) ? medium : 'network')
 const thickness = (rate) => Math.min(lineMax, lineMin + 1.8 * Math.log10(1 + rate / 20))
 
@@ -247,10 +262,14 @@ function curve(a, b, by) {
   return `M${from}Q${over} ${to}`
 }
 
-/** The middle of the curve. */
-function between(a, b) {
-  const middle = bend(a, b)
-  return { x: (a.x + 2 * middle.x + b.x) / 4, y: (a.y + 2 * middle.y + b.y) / 4 }
+/** Points of the curve, from its middle to both ends. */
+function middleOut(a, b) {
+  const over = bend(a, b)
+  const at = (part) => {
+    const [from, middle, to] = [(1 - part) ** 2, 2 * part * (1 - part), part ** 2]
+    return { x: from * a.x + middle * over.x + to * b.x, y: from * a.y + middle * over.y + to * b.y }
+  }
+  return Array.from({ length: 40 }, (_, place) => at(0.5 + (place % 2 ? 1 : -1) * Math.ceil(place / 2) / 40))
 }
 
 /** The entries of the legend that these groups need. */
