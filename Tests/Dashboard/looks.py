@@ -25,7 +25,7 @@ COVERED = """() => {
     }
   }
   const controls = (document.querySelector('dialog:modal') ?? document.fullscreenElement ?? document).querySelectorAll('a[href], button, input, select, textarea')
-  return [...controls].filter((e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !e.matches('.hiddenfile')).flatMap((e) => {
+  return [...controls].filter((e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !e.matches('.hiddenfile') && !e.closest('[inert]')).flatMap((e) => {
     const { left, right, top, bottom } = e.getBoundingClientRect()
     const middle = [(left + right) / 2, (top + bottom) / 2]
     const above = document.elementFromPoint(...middle)
@@ -42,7 +42,7 @@ MOVING = """() => document.getAnimations().filter((one) => one.playState === 'ru
 COUNT_CONTROLS = """() => {
   const isOther = (e) => e.type === 'radio' && !e.checked && document.querySelector(`input[name="${e.name}"]:checked`)
   const all = (document.querySelector('dialog:modal') ?? document.fullscreenElement ?? document).querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')
-  window.unreached = new Set([...all].filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && e.tabIndex >= 0 && !isOther(e)))
+  window.unreached = new Set([...all].filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && e.tabIndex >= 0 && !isOther(e) && !e.closest('[inert]')))
   // In a drawing the Tab key stops once, and arrow keys lead on.
   const isWith = (e, target) => e === target || (e.closest('svg') && e.closest('svg') === target.closest?.('svg'))
   window.reached = ({ target }) => unreached.forEach((e) => isWith(e, target) && unreached.delete(e))

@@ -18,6 +18,7 @@ export function chat(home) {
   let isAtEnd = true
   let isMoving = false
   const head = sessionHead(home)
+  const { panels } = head
   // It scrolls, and so it takes the keys that do that.
   const log = h('div', { class: 'log', role: 'log', 'aria-label': t('chat.log') })
   const words = h('p')
@@ -35,7 +36,7 @@ export function chat(home) {
   const element = h('section', {
     class: 'chat', 'aria-label': t('session.title'),
     ondragover: (event) => drag(event, true), ondragleave: (event) => drag(event, false), ondrop: drop,
-  }, head.element, scroller, down, typing, composer.element, h('div', { class: 'dropzone' }, t('chat.drop')))
+  }, head.element, ...panels.elements, scroller, panels.veil, down, typing, composer.element, h('div', { class: 'dropzone' }, t('chat.drop')))
   const makers = {
     message: (entry) => message(drawnRoom, entry), files: (entry) => filesCard(home, drawnRoom, entry), note: (entry) => note(drawnRoom, entry),
   }
@@ -76,6 +77,8 @@ export function chat(home) {
     // An entry that is about to be drawn at the end counts as seen.
     if (room && entries.isShown && !document.hidden && isAtEnd) room.see()
     head.update()
+    set(element, 'data-sheet', panels.isSheet)
+    set(scroller, 'inert', panels.isSheet)
     composer.update(room)
     const all = room?.timeline ?? []
     show(empty, all.length === 0)

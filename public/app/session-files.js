@@ -5,14 +5,14 @@ import { filesCard } from './file-card.js'
 
 export function sessionFiles(home) {
   let drawnRoom = null
-  const element = h('div', { id: 'files', class: 'panel files', hidden: true })
+  const element = h('div', { class: 'files' })
   const draw = list(element, (entry) => filesCard(home, drawnRoom, entry), (entry) => entry.key)
   return {
     element,
-    update(room) {
+    update(room, isShown) {
       if (room !== drawnRoom) draw([])
       drawnRoom = room
-      draw(element.hidden ? [] : room.files.toReversed())
+      draw(isShown ? room.files.toReversed() : [])
     },
   }
 }

@@ -5,6 +5,7 @@ import { h, icon, list, say, set, show, whenChanged } from './dom.js'
 import { verified } from './icons.js'
 import { isForGuests } from './join-link.js'
 import { Links } from './links.js'
+import { makePanels } from './panels.js'
 import { ask } from './question.js'
 import { sessionFiles } from './session-files.js'
 import { t } from './texts.js'
@@ -58,20 +59,13 @@ export function sessionHead(home) {
   const drawRooms = list(rooms, tab)
   const heading = h('h2', { class: 'cut' })
   const count = h('span', { class: 'hint' })
-  /** Which of the panels below the head is open: 'members', 'files', or none. */
-  let opened = null
   let drawnRoom = null
-  const panelButton = (name) => h('button', {
-    class: 'quiet', 'aria-expanded': 'false', 'aria-controls': name, onclick: () => {
-      opened = opened === name ? null : name
-      if (opened !== 'members') closeMembers()
-      update()
-    },
+  const panels = makePanels(() => {
+    if (panels.opened !== 'members') closeMembers()
+    home.changed()
   })
-  const fold = panelButton('members')
-  const foldFiles = panelButton('files')
-  say(fold, t('members.title'))
   const files = sessionFiles(home)
+  const filesPanel = panels.add('files', {}, files.element)
   const members = h('ul', { class: 'people' })
   const links = new Links(home.gateway, home.changed)
   const none = h('p', { class: 'empty' })
@@ -95,13 +89,15 @@ export function sessionHead(home) {
   const more = h('div', { class: 'row wrap end' }, lock, h('span', { class: 'grow' }), guests,
     h('button', { class: 'quiet', onclick: () => leave(home) }, t('leave.button')),
     h('button', { onclick: () => home.attempt(() => home.openSession()) }, t('session.new')))
-  const panel = h('div', { id: 'members', class: 'panel', hidden: true, onscroll: scrolled }, search, members, none, more)
+  const membersPanel = panels.add('members', { onscroll: scrolled }, search, members, none, more)
+  membersPanel.say(t('members.title'))
+  const { element: panel } = membersPanel
   const entries = virtualList(panel, members, {
     make: (one) => member(home, one, links), key: (one) => one.id, entryHeight: personHeight, resized: home.changed,
     prepare: (drawn) => drawn.map((one, place) => ({ ...one, place: entries.start + place + 1, count: home.room.listedCount })),
   })
   const element = h('header', { class: 'roomhead' }, rooms,
-    h('div', { class: 'row' }, h('div', { class: 'grow stack' }, heading, count), foldFiles, fold), panel, files.element)
+    h('div', { class: 'row' }, h('div', { class: 'grow stack' }, heading, count), filesPanel.button, membersPanel.button))
 
   function scrolled() {
     entries.moved()
@@ -118,8 +114,9 @@ export function sessionHead(home) {
   function update() {
     const { rooms, room } = home
     const seen = rooms.flatMap((one) => [one, one.listed, one.connectedCount, one.present.length > 0 || one.messages.items, one.unread])
-    drawHead(home.canAct, opened, room?.session, room?.isUsed, room?.resources.items, room?.comparisons.items, home.transfers.version, room, links.byHost, entries.size, ...seen)
-    if (opened === 'members') links.watch()
+    drawHead(home.canAct, panels.opened, room?.session, room?.isUsed, room?.resources.items, room?.comparisons.items, home.transfers.version, room, links.byHost, entries.size, ...seen)
+    panels.update()
+    if (panels.opened === 'members') links.watch()
     else links.stop()
   }
 
@@ -127,25 +124,19 @@ export function sessionHead(home) {
     const { room } = home
     show(rooms, home.rooms.length > 1)
     drawRooms(home.rooms)
-    show(fold, Boolean(room))
+    const fileCount = room?.files.reduce((sum, group) => sum + group.files.length, 0) ?? 0
+    show(membersPanel.button, Boolean(room))
+    show(filesPanel.button, fileCount > 0)
+    filesPanel.say(t('count.files', { count: fileCount }))
+    if (!room || (fileCount === 0 && panels.opened === 'files')) panels.turn(null)
+    if (room !== drawnRoom) closeMembers()
+    drawnRoom = room
     if (!room) {
       say(heading, t(home.canAct ? 'session.title' : 'session.none'))
       say(count, '')
-      show(foldFiles, false)
-      opened = null
+      return
     }
-    for (const [name, button, element] of [['members', fold, panel], ['files', foldFiles, files.element]]) {
-      show(element, opened === name)
-      set(button, 'aria-expanded', String(opened === name))
-    }
-    if (room !== drawnRoom) closeMembers()
-    drawnRoom = room
-    if (!room) return
-    const fileCount = room.files.reduce((sum, group) => sum + group.files.length, 0)
-    if (fileCount === 0 && opened === 'files') opened = null
-    show(foldFiles, fileCount > 0)
-    say(foldFiles, t('count.files', { count: fileCount }))
-    files.update(room)
+    files.update(room, panels.opened === 'files')
     say(heading, title(room))
     say(count, [whoIsThere(room), room.session.adhoc && !home.isGuest && t(isForGuests(room.session) ? 'session.guests' : 'session.open'), room.session.locked && t('session.locked')]
       .filter(Boolean).join(' · '))
@@ -158,7 +149,13 @@ export function sessionHead(home) {
     locked.checked = room.session.locked
   })
 
-  return { element, update, removed: () => links.stop() }
+  return {
+    element, update, panels,
+    removed() {
+      links.stop()
+      panels.removed()
+    },
+  }
 
   function tab(room) {
     const name = h('span', { class: 'cut' })
