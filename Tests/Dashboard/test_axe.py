@@ -240,7 +240,7 @@ class Axe(Looks, OperatorStage):
         self.turn(page, "Gateway")
         expect(page.locator(".network img")).to_be_visible()
         button("Make a code").click()
-        expect(page.locator(".newcode img")).to_be_visible()
+        expect(page.locator(".newcode[aria-live] img")).to_be_visible()
         self.check(page, "gateway")
         button("Join a mesh").click()
         self.check(page, "radios", ".network", by_keys=False)
