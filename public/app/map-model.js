@@ -4,9 +4,9 @@ import { placesOf } from './map-places.js'
 
 /** The radius of a person's avatar. */
 export const personRadius = 22
-/** The widths for names, of which the widest that a name needs and the field has room for is taken; the room between two, and the
- * height of an avatar with its name. */
+/** The widths for names, of which the widest is taken that a name needs and the field has room for. */
 const nameWidths = [88, 76, 64, 54]
+/** The room between two names, and the height of an avatar with its name. */
 const nameGap = 4
 const personHeight = 62
 /** The limit of people drawn on one computer; the others are a number. */

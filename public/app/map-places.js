@@ -3,7 +3,7 @@
 
 /** The margin of the field, and gaps between neighbours, in pixels: the least, and one that is wide enough. */
 const edge = 4
-const [gapMin, gapEnough] = [8, 60]
+const [gapMin, gapEnough] = [8, 52]
 /** Gaps that are tried, for all choices. */
 const gaps = [24, gapMin]
 /** How much of a gap it is worth that no circle lies on the way from the first to another one. */
@@ -217,7 +217,7 @@ function crowded({ circles, width, height, tried }, gap, isForAll = false) {
     const size = `${circle.radius} ${circle.labelWidth}`
     if (!tried.has(size)) tried.set(size, inward(circle, width, height))
     if (!left.has(size)) left.set(size, tried.get(size).values())
-    // What lies at one place often lies at the next, too.
+    // A shape in the way at one place often is at the next, too.
     let near = taken[0]
     for (const place of left.get(size)) {
       const shapes = shapesOf(circle, place)

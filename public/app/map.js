@@ -128,7 +128,7 @@ export function mapPage(home, element) {
     const isFar = one && !one.group.isHub && one.roundTrip !== undefined
     const time = isFar ? roundTrip(one.roundTrip) : ''
     const place = isFar && freePlace(middleOut(drawn.placed[0], one.group), measure(time), drawn.placed, width, height)
-    // Where there is no room for it, the words below have it.
+    // The words below have it where there is no room.
     say(trip, place ? time : '')
     if (!place) return
     set(trip, 'x', place.x)
