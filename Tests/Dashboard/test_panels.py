@@ -1,5 +1,7 @@
 """The panels of a session: below its head in a wide window, and a sheet below the messages on a phone."""
 
+import re
+
 from stage import DESKTOP, Stage, expect
 
 PHONES = {"small": {"width": 320, "height": 640}, "usual": {"width": 390, "height": 844}}
@@ -85,3 +87,23 @@ class Panels(Stage):
         expect(ada.get_by_role("textbox", name="Message")).to_be_hidden()
         self.press_close(ada)
         expect(ada.get_by_role("textbox", name="Message")).to_be_visible()
+
+    def test_lock_stays_as_it_was_chosen_while_the_gateway_has_not_answered(self):
+        ada, _ = self.conversation(DESKTOP)
+        held = []
+        ada.route(
+            re.compile(r"/v1/sessions/[^/]+$"),
+            lambda route: held.append(route) if route.request.method == "PATCH" else route.continue_())
+        button, lock = ada.get_by_role("button", name="Members"), ada.get_by_label("Lock session")
+        button.click()
+        lock.check()
+        button.click()
+        expect(lock).to_be_hidden()
+        button.click()
+        expect(lock).to_be_checked()
+        expect(ada.locator(".roomhead")).not_to_contain_text("Locked")
+        held[0].continue_()
+        expect(ada.locator(".roomhead")).to_contain_text("Locked")
+        lock.uncheck()
+        held[1].fulfill(status=503, content_type="application/problem+json", body="{}")
+        expect(lock).to_be_checked()

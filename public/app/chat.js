@@ -37,6 +37,7 @@ export function chat(home) {
     class: 'chat', 'aria-label': t('session.title'),
     ondragover: (event) => drag(event, true), ondragleave: (event) => drag(event, false), ondrop: drop,
   }, head.element, ...panels.elements, scroller, panels.veil, down, typing, composer.element, h('div', { class: 'dropzone' }, t('chat.drop')))
+  panels.place(element, scroller)
   const makers = {
     message: (entry) => message(drawnRoom, entry), files: (entry) => filesCard(home, drawnRoom, entry), note: (entry) => note(drawnRoom, entry),
   }
@@ -77,8 +78,6 @@ export function chat(home) {
     // An entry that is about to be drawn at the end counts as seen.
     if (room && entries.isShown && !document.hidden && isAtEnd) room.see()
     head.update()
-    set(element, 'data-sheet', panels.isSheet)
-    set(scroller, 'inert', panels.isSheet)
     composer.update(room)
     const all = room?.timeline ?? []
     show(empty, all.length === 0)

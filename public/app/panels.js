@@ -12,11 +12,14 @@ const narrow = matchMedia('(max-width: 899px)')
 export function makePanels(changed) {
   const all = new Map()
   let opened = null
+  let [frame, behind] = [null, null]
   const veil = h('div', { class: 'veil', onclick: close })
 
   function turn(name) {
     if (name === opened) return
     opened = name
+    // At once, so that the next key is for what is there.
+    update()
     changed()
   }
 
@@ -24,6 +27,16 @@ export function makePanels(changed) {
   function close() {
     all.get(opened)?.button.focus()
     turn(null)
+  }
+
+  function update() {
+    for (const [name, { button, element }] of all) {
+      show(element, opened === name)
+      set(button, 'aria-expanded', String(opened === name))
+    }
+    const isSheet = opened !== null && narrow.matches
+    set(frame, 'data-sheet', isSheet)
+    set(behind, 'inert', isSheet)
   }
 
   /** A question has the key for itself, and so has a search with words in it. */
@@ -38,8 +51,8 @@ export function makePanels(changed) {
     veil,
     get elements() { return [...all.values()].map(({ element }) => element) },
     get opened() { return opened },
-    /** Whether the messages wait. */
-    get isSheet() { return opened !== null && narrow.matches },
+    /** The element of which the panels are parts, and the messages, which wait behind a sheet. */
+    place(element, messages) { [frame, behind] = [element, messages] },
     turn,
     /** A panel with the button that opens and closes it. */
     add(name, attributes, ...content) {
@@ -53,12 +66,7 @@ export function makePanels(changed) {
       all.set(name, panel)
       return panel
     },
-    update() {
-      for (const [name, { button, element }] of all) {
-        show(element, opened === name)
-        set(button, 'aria-expanded', String(opened === name))
-      }
-    },
+    update,
     removed() {
       narrow.removeEventListener('change', changed)
       document.removeEventListener('keydown', heed)

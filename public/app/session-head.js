@@ -73,13 +73,30 @@ export function sessionHead(home) {
     type: 'search', class: 'search', 'aria-label': t('members.search'), placeholder: t('members.search'),
     oninput: () => home.room.search(search.value.trim()),
   })
+  /** The choice that the session does not show yet. */
+  let chosen = null
   const locked = h('input', {
     type: 'checkbox', onchange: async () => {
       const { room } = home
-      const answer = await home.attempt(() => home.gateway.patch(room.path, { locked: locked.checked }))
-      if (answer === null) locked.checked = room.session.locked
+      const choice = { room, locked: locked.checked, answeredAt: null }
+      chosen = choice
+      const answer = await home.attempt(() => home.gateway.patch(room.path, { locked: choice.locked }))
+      choice.answeredAt = room.session
+      if (answer !== null || chosen !== choice) return
+      chosen = null
+      locked.checked = home.room.session.locked
     },
   })
+
+  /** The next state of the session after the answer is true, whatever it is. */
+  function isLocked(room) {
+    if (chosen?.room !== room) return room.session.locked
+    const isShown = room.session.locked === chosen.locked || (chosen.answeredAt && chosen.answeredAt !== room.session)
+    if (!isShown) return chosen.locked
+    chosen = null
+    return room.session.locked
+  }
+
   const lock = h('label', { class: 'check' }, locked, t('session.lock'))
   const guests = h('button', { class: 'quiet', onclick: () => home.attempt(async () => {
     const { room } = home
@@ -146,7 +163,7 @@ export function sessionHead(home) {
     say(none, search.value ? t('members.noMatch', { text: search.value.trim() }) : t('members.none'))
     show(more, home.canAct && !home.isGuest)
     show(guests, home.isOperator && !room.session.locked)
-    locked.checked = room.session.locked
+    locked.checked = isLocked(room)
   })
 
   return {
