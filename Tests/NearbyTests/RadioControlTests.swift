@@ -95,6 +95,27 @@ import Testing
     }
   }
 
+  @Test func `Networks that killed programs have left are ended all at once, and no others`() async throws {
+    try await withRadio { machine, fake, control in
+      #expect(await control.stopAbandoned() == [])
+      await fake.leave(group: "DIRECT-XY-vicinity")
+      var mark = RadioMark.claim(machine.radio)
+      #expect(mark != nil)
+      #expect(await control.stopAbandoned() == [])
+      mark = nil
+      #expect(await control.stopAbandoned() == [machine.radio])
+      #expect(await !fake.hasGroup)
+      await fake.leave(group: "DIRECT-XY-television")
+      #expect(await control.stopAbandoned() == [])
+      #expect(await fake.hasGroup)
+    }
+    try await withRadio { _, fake, control in
+      _ = try await control.start(RadioPlan(.group))
+      #expect(await control.stopAbandoned() == [])
+      #expect(await fake.hasGroup)
+    }
+  }
+
   @Test func `A network of another program that lives, or of somebody else, is not ended for the next`() async throws {
     try await withRadio { machine, fake, control in
       await fake.leave(group: "DIRECT-XY-vicinity")

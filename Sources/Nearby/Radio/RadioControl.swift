@@ -6,7 +6,7 @@ internal import Reactor
 /// Invariants:
 /// - A radio that is connected, or that another program manages, is left alone unless the plan is forced.
 /// - A network lasts as long as the program that made it. One that a killed program has left is known by its name or mark,
-///   and is ended before the next one on its radio begins.
+///   and is ended before the next one on its radio begins, or by a gateway that starts.
 /// - One change at a time: another one meanwhile is refused.
 package actor RadioControl {
   /// A group takes some seconds, of which the driver's setup is most.
@@ -70,6 +70,9 @@ package actor RadioControl {
 
   // MARK: Seeing
 
+  /// Whether this machine has radios at all.
+  package static var hasRadios: Bool { !SystemRadios().names.isEmpty }
+
   /// All radios; and the error, where wpa_supplicant could not be asked for the rest of what is known about them.
   package func radios() async -> (radios: [Radio], error: RadioError?) {
     let names = system.names
@@ -121,12 +124,16 @@ package actor RadioControl {
       kind: network.kind, interface: network.interface.name, name: network.name,
       password: network.password ?? own?.password, frequency: network.frequency,
       members: stations?.count ?? network.members,
-      isAbandoned: network.isOwn && own == nil && RadioMark.isFree(name),
+      isAbandoned: isAbandoned(network, on: name),
       addressing: own?.addresses == nil ? .linkLocal : .dhcp,
       stations: (stations ?? []).compactMap { RadioStation($0, own?.addresses?.holding(of: $0), neighbours) },
       addresses: (SocketAddress.byInterface[network.interface.name] ?? []).compactMap {
         if case .v4 = $0.host { $0.hostText } else { nil }
       })
+  }
+
+  private func isAbandoned(_ network: Supplicant.Network, on name: String) -> Bool {
+    network.isOwn && own[name] == nil && RadioMark.isFree(name)
   }
 
   // MARK: Changing
@@ -247,6 +254,27 @@ package actor RadioControl {
       }
       try await end(network, on: name, supplicant)
       stopped.append(name)
+    }
+    if own.isEmpty { forgetConnection() }
+    return stopped
+  }
+
+  /// Ends networks that killed programs have left, and returns their radios. It is silent where it cannot: whoever makes a network
+  /// is told.
+  package func stopAbandoned() async -> [String] {
+    guard !isChanging else { return [] }
+    isChanging = true
+    defer { isChanging = false }
+    var stopped: [String] = []
+    if let supplicant = try? connection(), (try? await supplicant.isRunning()) == true,
+      let interfaces = try? await supplicant.interfaces()
+    {
+      for name in system.names {
+        guard let network = await supplicant.network(on: parts(of: name, interfaces)), isAbandoned(network, on: name),
+          (try? await end(network, on: name, supplicant)) != nil
+        else { continue }
+        stopped.append(name)
+      }
     }
     if own.isEmpty { forgetConnection() }
     return stopped
