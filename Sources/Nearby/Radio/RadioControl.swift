@@ -40,6 +40,10 @@ package actor RadioControl {
   private let givesAddresses: Bool
   private let startTimeMax: Duration
   private var supplicant: Supplicant?
+  /// The number of requests that use the connection with the bus, and whether the last one closes it: a call that waits on a closed
+  /// connection fails.
+  private var userCount = 0
+  private var isStale = false
   private var own: [String: Own] = [:]
   private var isChanging = false
   private var waiters: [CheckedContinuation<Void, Never>] = []
@@ -77,6 +81,8 @@ package actor RadioControl {
   package func radios() async -> (radios: [Radio], error: RadioError?) {
     let names = system.names
     guard !names.isEmpty else { return ([], nil) }
+    userCount += 1
+    defer { leaveConnection() }
     var radios: [Radio] = []
     do throws(RadioError) {
       let supplicant = try connection()
@@ -86,7 +92,7 @@ package actor RadioControl {
       for name in names { radios.append(await radio(name, interfaces, supplicant)) }
       return (radios, nil)
     } catch {
-      if !isChanging, own.isEmpty { forgetConnection() }
+      isStale = true
       return (names.map { Radio(name: $0, state: state(of: $0, isInUse: system.isUp($0), nil)) }, error)
     }
   }
@@ -145,8 +151,8 @@ package actor RadioControl {
     if names.isEmpty { throw .noRadio }
     if let name = plan.radio, !names.contains(name) { throw .unknownRadio(name, names) }
     guard !isChanging else { throw .busy }
-    isChanging = true
-    defer { isChanging = false }
+    beginChange()
+    defer { endChange() }
     do throws(RadioError) {
       let supplicant = try connection()
       let (name, interface, isNew) = try await choose(plan, among: plan.radio.map { [$0] } ?? names, supplicant)
@@ -157,9 +163,19 @@ package actor RadioControl {
         throw error
       }
     } catch {
-      if own.isEmpty { forgetConnection() }
+      isStale = true
       throw error
     }
+  }
+
+  private func beginChange() {
+    isChanging = true
+    userCount += 1
+  }
+
+  private func endChange() {
+    isChanging = false
+    leaveConnection()
   }
 
   /// The first radio that can do it.
@@ -239,8 +255,8 @@ package actor RadioControl {
   /// have left. Returns the radios.
   package func stop(_ radio: String?) async throws(RadioError) -> [String] {
     guard !isChanging else { throw .busy }
-    isChanging = true
-    defer { isChanging = false }
+    beginChange()
+    defer { endChange() }
     let names = system.names
     if let radio, !names.contains(radio) { throw .unknownRadio(radio, names) }
     if names.isEmpty { throw .noRadio }
@@ -255,7 +271,7 @@ package actor RadioControl {
       try await end(network, on: name, supplicant)
       stopped.append(name)
     }
-    if own.isEmpty { forgetConnection() }
+    isStale = true
     return stopped
   }
 
@@ -263,8 +279,8 @@ package actor RadioControl {
   /// is told.
   package func stopAbandoned() async -> [String] {
     guard !isChanging else { return [] }
-    isChanging = true
-    defer { isChanging = false }
+    beginChange()
+    defer { endChange() }
     var stopped: [String] = []
     if let supplicant = try? connection(), (try? await supplicant.isRunning()) == true,
       let interfaces = try? await supplicant.interfaces()
@@ -276,14 +292,16 @@ package actor RadioControl {
         stopped.append(name)
       }
     }
-    if own.isEmpty { forgetConnection() }
+    isStale = true
     return stopped
   }
 
   /// Ends what this object has made.
   package func stopOwn() async {
+    userCount += 1
+    defer { leaveConnection() }
     for name in own.keys { _ = try? await stop(name) }
-    forgetConnection()
+    isStale = true
   }
 
   private func end(
@@ -308,6 +326,8 @@ package actor RadioControl {
 
   /// Returns once a network that this object has made is gone: ended by others, or with wpa_supplicant.
   package func waitForEnd(of name: String) async {
+    userCount += 1
+    defer { leaveConnection() }
     while own[name] != nil, !Task.isCancelled, let supplicant {
       let parts = parts(of: name, (try? await supplicant.interfaces()) ?? [])
       if await supplicant.network(on: parts)?.isOwn != true {
@@ -349,7 +369,11 @@ package actor RadioControl {
     return new
   }
 
-  private func forgetConnection() {
+  /// The last one closes it, where something has failed or ended and no network of this object needs it.
+  private func leaveConnection() {
+    userCount -= 1
+    guard userCount == 0, isStale, own.isEmpty else { return }
+    isStale = false
     supplicant?.close()
     supplicant = nil
   }
