@@ -62,7 +62,7 @@ public final class BluetoothService: @unchecked Sendable {
       adapterName = adapter
       update()
       agent = PairingAgent(
-        of: id, on: reactor, search: { [unowned self] in searchForHosts(of: $0, done: $1) },
+        of: id, overBusAt: busPath, on: reactor, search: { [unowned self] in searchForHosts(of: $0, done: $1) },
         report: { [unowned self] in self.host.send($0) })
     case .inquire(let units): inquire(units)
     case .search(let device): search(device)

@@ -37,6 +37,7 @@ final class PairingAgent: @unchecked Sendable {
   }
 
   private let reactor: Reactor
+  private let busPath: String
   private let host: HostID
   private let search: Search
   private let report: (BluetoothReport) -> Void
@@ -45,8 +46,12 @@ final class PairingAgent: @unchecked Sendable {
   private var lastID: UInt32 = 0
   private var limits = PairingLimits()
 
-  init(of host: HostID, on reactor: Reactor, search: @escaping Search, report: @escaping (BluetoothReport) -> Void) {
+  init(
+    of host: HostID, overBusAt busPath: String, on reactor: Reactor, search: @escaping Search,
+    report: @escaping (BluetoothReport) -> Void
+  ) {
     self.reactor = reactor
+    self.busPath = busPath
     self.host = host
     self.search = search
     self.report = report
@@ -55,7 +60,7 @@ final class PairingAgent: @unchecked Sendable {
 
   private func connect() {
     do throws(BusError) {
-      let bus = try BusConnection(on: reactor)
+      let bus = try BusConnection(busPath, on: reactor)
       bus.onEnd = { [unowned self] _ in
         self.bus = nil
         endAll()

@@ -27,6 +27,8 @@ final class FakeBluez {
   }
 
   private func answer(_ call: BusInvocation) {
+    // The agent registers, too.
+    if call.interface == "org.bluez.AgentManager1" { return call.reply() }
     calls += 1
     guard call.interface == "org.bluez.ProfileManager1", call.member == "RegisterProfile", call.arguments.count == 3,
       case .objectPath(let object) = call.arguments[0],

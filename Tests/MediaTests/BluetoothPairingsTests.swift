@@ -64,6 +64,25 @@ import Testing
     #expect(!scene.pairings.answer(101, isAccepted: true) && scene.pairings.answer(103, isAccepted: false))
   }
 
+  @Test func `A process that accepts by itself has accepted nothing`() throws {
+    let scene = try Scene()
+    for id: UInt32 in 1...2 { scene.ask(id) }
+    _ = scene.pairings.answer(102, isAccepted: false)
+    scene.events = []
+    for id: UInt32 in 1...2 { scene.pairings.ended(id, .accepted) }
+    #expect(scene.events == [.ended(101, .cancelled), .ended(102, .cancelled)])
+  }
+
+  @Test func `A process asks sixteen times in a minute at most, however fast its questions end`() throws {
+    let scene = try Scene()
+    for id: UInt32 in 1...20 {
+      scene.ask(id)
+      scene.pairings.ended(id, .cancelled)
+    }
+    #expect(scene.events.count == 2 * 16)
+    #expect(scene.commands == (17...20).map { .answerPairing(id: $0, isAccepted: false) })
+  }
+
   @Test func `A process that asks too much gets a no`() throws {
     let scene = try Scene()
     for id: UInt32 in 1...20 { scene.ask(id) }

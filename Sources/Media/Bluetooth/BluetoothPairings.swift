@@ -28,6 +28,9 @@ public enum BluetoothPairingEvent: Hashable, Sendable {
 /// It belongs to its reactor's thread.
 final class BluetoothPairings {
   private static let openMax = 8
+  /// An honest process asks eight times in a minute at most.
+  private static let perMinuteMax = 16
+  private static let minute: UInt64 = 60_000_000_000
   /// The process ends a question before that.
   private static let timeMax: Duration = PairingQuestion.timeMax + .seconds(5)
 
@@ -36,7 +39,16 @@ final class BluetoothPairings {
   private let send: (BluetoothCommand) -> Void
   private let report: (BluetoothPairingEvent) -> Void
   /// The number at this host and the limit of each, by its number in the process.
-  private var open: [UInt32: (number: UInt64, limit: Timer)] = [:]
+  private var open: [UInt32: Open] = [:]
+  /// The times of questions in the last minute.
+  private var times: [UInt64] = []
+
+  private struct Open {
+    let number: UInt64
+    let limit: Timer
+    /// Whether somebody has said yes to it here.
+    var isAccepted = false
+  }
 
   /// `number` gives a new one of this host.
   init(
@@ -49,14 +61,18 @@ final class BluetoothPairings {
     self.report = report
   }
 
-  deinit { for (_, limit) in open.values { reactor.cancel(limit) } }
+  deinit { for question in open.values { reactor.cancel(question.limit) } }
 
   func asked(_ question: PairingQuestion) {
     guard open[question.id] == nil else { return }
-    guard open.count < Self.openMax else { return send(.answerPairing(id: question.id, isAccepted: false)) }
+    times.removeAll { $0 + Self.minute <= Reactor.now }
+    guard open.count < Self.openMax, times.count < Self.perMinuteMax else {
+      return send(.answerPairing(id: question.id, isAccepted: false))
+    }
+    times.append(Reactor.now)
     let number = number()
     let limit = reactor.schedule(after: Self.timeMax) { [unowned self] in ended(question.id, .timedOut) }
-    open[question.id] = (number, limit)
+    open[question.id] = Open(number: number, limit: limit)
     report(
       .asked(
         BluetoothPairingQuestion(
@@ -68,16 +84,17 @@ final class BluetoothPairings {
   }
 
   func ended(_ id: UInt32, _ end: PairingQuestion.End) {
-    guard let (number, limit) = open.removeValue(forKey: id) else { return }
-    reactor.cancel(limit)
+    guard let question = open.removeValue(forKey: id) else { return }
+    reactor.cancel(question.limit)
     let end: BluetoothPairingEnd =
       switch end {
-      case .accepted: .accepted
+      // A process that accepts by itself is none of this version.
+      case .accepted: question.isAccepted ? .accepted : .cancelled
       case .declined: .declined
       case .timedOut: .timedOut
       case .cancelled: .cancelled
       }
-    report(.ended(number, end))
+    report(.ended(question.number, end))
   }
 
   /// The process is gone, and its questions with it.
@@ -86,6 +103,7 @@ final class BluetoothPairings {
   /// Answers the question of this number; false where it is none of these.
   func answer(_ number: UInt64, isAccepted: Bool) -> Bool {
     guard let id = open.first(where: { $0.value.number == number })?.key else { return false }
+    open[id]?.isAccepted = isAccepted
     send(.answerPairing(id: id, isAccepted: isAccepted))
     return true
   }
