@@ -45,7 +45,7 @@ DRAW = """async (count) => {
   window.removeMap?.()
   window.removeMap = map.removed
 }"""
-# What lies on something else or outside of the field, where somebody is pointed at.
+# Things that lie on others, or outside of the field, where somebody is pointed at.
 OVERLAPS = """() => {
   const box = (e) => e.getBoundingClientRect()
   const all = (selector) => [...document.querySelectorAll(`#drawn ${selector}`)].filter((e) => e.tagName !== 'text' || e.textContent)
