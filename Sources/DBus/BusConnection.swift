@@ -27,6 +27,8 @@ public final class BusConnection {
 
   private struct PendingCall {
     let timer: Timer
+    /// Whether a task waits for it.
+    let isAwaited: Bool
     let answer: (Answer) -> Void
   }
 
@@ -94,11 +96,14 @@ public final class BusConnection {
 
   deinit { close() }
 
-  /// Ends the connection. Pending calls get no answer.
+  /// Ends the connection. Pending calls get no answer; those of tasks fail.
   public func close() {
     guard let connection else { return }
     self.connection = nil
-    for call in calls.values { reactor.cancel(call.timer) }
+    for call in calls.values {
+      reactor.cancel(call.timer)
+      if call.isAwaited { call.answer(.failure(.disconnected)) }
+    }
     calls = [:]
     dbus_connection_remove_filter(connection, messageReceived, Unmanaged.passUnretained(self).toOpaque())
     dbus_connection_set_dispatch_status_function(connection, nil, nil, nil)
@@ -109,6 +114,8 @@ public final class BusConnection {
   private func end(_ error: BusError) {
     let pending = calls.sorted { $0.key < $1.key }
     if connection != nil { endError = error }
+    for (_, call) in pending { reactor.cancel(call.timer) }
+    calls = [:]
     close()
     for (_, call) in pending { call.answer(.failure(error)) }
     onEnd?(error)
@@ -122,12 +129,19 @@ public final class BusConnection {
     _ service: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
     within time: Duration = answerTimeMax, answer: @escaping (Answer) -> Void
   ) {
+    call(service, path, interface, member, arguments, within: time, isAwaited: false, answer)
+  }
+
+  private func call(
+    _ service: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue],
+    within time: Duration, isAwaited: Bool, _ answer: @escaping (Answer) -> Void
+  ) {
     do throws(BusError) {
       guard calls.count < Self.callsMax else { throw .overloaded }
       guard let message = BusMessage.call(service, path, interface, member, arguments) else { throw .invalidArguments }
       let serial = try sendNumbered(message)
       let timer = reactor.schedule(after: time) { [unowned self] in answerCall(serial, .failure(.timedOut)) }
-      calls[serial] = PendingCall(timer: timer, answer: answer)
+      calls[serial] = PendingCall(timer: timer, isAwaited: isAwaited, answer: answer)
     } catch {
       reactor.soon { answer(.failure(error)) }
     }
@@ -139,7 +153,9 @@ public final class BusConnection {
     within time: Duration = answerTimeMax
   ) async throws(BusError) -> [BusValue] {
     let answer: Answer = await withCheckedContinuation { continuation in
-      call(service, path, interface, member, arguments, within: time) { continuation.resume(returning: $0) }
+      call(service, path, interface, member, arguments, within: time, isAwaited: true) {
+        continuation.resume(returning: $0)
+      }
     }
     return try answer.get()
   }

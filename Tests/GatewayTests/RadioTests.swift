@@ -68,6 +68,21 @@ struct RadioTests {
     }
   }
 
+  @Test("A network that a killed gateway has left is ended, and one of somebody else is not")
+  func abandoned() async throws {
+    try await withRadio { machine, fake, gateway in
+      await fake.leave(group: "DIRECT-XY-television")
+      await gateway.running.run { $0.start { core in await core.endAbandonedNetworks() } }
+      let (chief, path) = (try await gateway.client("operator"), "/v1/radios/\(machine.radio)")
+      #expect(try await chief.get(path).json["network"]?["isAbandoned"] == false)
+      await fake.leave(group: "DIRECT-XY-vicinity")
+      #expect(try await chief.get(path).json["network"]?["isAbandoned"] == true)
+      await gateway.running.run { $0.start { core in await core.endAbandonedNetworks() } }
+      while try await chief.get(path).json["network"] != nil {}
+      #expect(await !fake.hasGroup)
+    }
+  }
+
   /// A gateway of a machine with one radio.
   private func withRadio(_ body: (RadioMachine, FakeSupplicant, TestGateway) async throws -> Void) async throws {
     let machine = try RadioMachine()

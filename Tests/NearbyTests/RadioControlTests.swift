@@ -95,6 +95,47 @@ import Testing
     }
   }
 
+  @Test func `Many who ask at a time are all answered, also as the last network ends`() async throws {
+    try await withRadio { machine, fake, control in
+      _ = try await control.start(RadioPlan(.group))
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<8 { group.addTask { _ = await control.radios() } }
+        group.addTask { _ = try? await control.stop(nil) }
+        for _ in 0..<8 { group.addTask { _ = await control.radios() } }
+      }
+      #expect(await !fake.hasGroup)
+      await fake.change { $0.refusal = BusError(BusError.accessDeniedName, "no") }
+      let errors = await withTaskGroup(of: RadioError?.self) { group in
+        for _ in 0..<8 { group.addTask { await control.radios().error } }
+        return await group.reduce(into: [RadioError?]()) { $0.append($1) }
+      }
+      #expect(errors.count == 8 && errors.allSatisfy { $0?.code == .forbidden })
+      await fake.change { $0.refusal = nil }
+      #expect(await control.radios().error == nil)
+    }
+  }
+
+  @Test func `Networks that killed programs have left are ended all at once, and no others`() async throws {
+    try await withRadio { machine, fake, control in
+      #expect(await control.stopAbandoned() == [])
+      await fake.leave(group: "DIRECT-XY-vicinity")
+      var mark = RadioMark.claim(machine.radio)
+      #expect(mark != nil)
+      #expect(await control.stopAbandoned() == [])
+      mark = nil
+      #expect(await control.stopAbandoned() == [machine.radio])
+      #expect(await !fake.hasGroup)
+      await fake.leave(group: "DIRECT-XY-television")
+      #expect(await control.stopAbandoned() == [])
+      #expect(await fake.hasGroup)
+    }
+    try await withRadio { _, fake, control in
+      _ = try await control.start(RadioPlan(.group))
+      #expect(await control.stopAbandoned() == [])
+      #expect(await fake.hasGroup)
+    }
+  }
+
   @Test func `A network of another program that lives, or of somebody else, is not ended for the next`() async throws {
     try await withRadio { machine, fake, control in
       await fake.leave(group: "DIRECT-XY-vicinity")

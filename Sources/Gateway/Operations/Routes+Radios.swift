@@ -60,7 +60,17 @@ extension Routes {
 }
 
 extension Core {
-  /// Its thread begins with the first request.
+  /// Ends the networks that an earlier gateway has left, or another program that was killed.
+  func endAbandonedNetworks() async {
+    guard let radios = try? needRadios() else { return }
+    for radio in await radios.stopAbandoned() {
+      log(
+        .info, for: .operator, "radioNetworkEnded", "\(radio) had a network of a program that is gone: it was ended",
+        [.init("radio", .text(radio))])
+    }
+  }
+
+  /// Its thread begins with the first request, or at once on a machine with radios.
   fileprivate func needRadios() throws(RadioError) -> RadioControl {
     if let radios { return radios }
     do {

@@ -36,6 +36,7 @@ extension Core {
     start { core in
       for await pairing in host.bluetoothPairings { core.handle(pairing) }
     }
+    if RadioControl.hasRadios { start { core in await core.endAbandonedNetworks() } }
     addresses = await host.addresses
     try await openCertificate()
   }

@@ -6,7 +6,7 @@ internal import Reactor
 /// Invariants:
 /// - A radio that is connected, or that another program manages, is left alone unless the plan is forced.
 /// - A network lasts as long as the program that made it. One that a killed program has left is known by its name or mark,
-///   and is ended before the next one on its radio begins.
+///   and is ended before the next one on its radio begins, or by a gateway that starts.
 /// - One change at a time: another one meanwhile is refused.
 package actor RadioControl {
   /// A group takes some seconds, of which the driver's setup is most.
@@ -40,6 +40,10 @@ package actor RadioControl {
   private let givesAddresses: Bool
   private let startTimeMax: Duration
   private var supplicant: Supplicant?
+  /// The number of requests that use the connection with the bus, and whether the last one closes it: a call that waits on a closed
+  /// connection fails.
+  private var userCount = 0
+  private var isStale = false
   private var own: [String: Own] = [:]
   private var isChanging = false
   private var waiters: [CheckedContinuation<Void, Never>] = []
@@ -70,10 +74,15 @@ package actor RadioControl {
 
   // MARK: Seeing
 
+  /// Whether this machine has radios at all.
+  package static var hasRadios: Bool { !SystemRadios().names.isEmpty }
+
   /// All radios; and the error, where wpa_supplicant could not be asked for the rest of what is known about them.
   package func radios() async -> (radios: [Radio], error: RadioError?) {
     let names = system.names
     guard !names.isEmpty else { return ([], nil) }
+    userCount += 1
+    defer { leaveConnection() }
     var radios: [Radio] = []
     do throws(RadioError) {
       let supplicant = try connection()
@@ -83,7 +92,7 @@ package actor RadioControl {
       for name in names { radios.append(await radio(name, interfaces, supplicant)) }
       return (radios, nil)
     } catch {
-      if !isChanging, own.isEmpty { forgetConnection() }
+      isStale = true
       return (names.map { Radio(name: $0, state: state(of: $0, isInUse: system.isUp($0), nil)) }, error)
     }
   }
@@ -121,12 +130,16 @@ package actor RadioControl {
       kind: network.kind, interface: network.interface.name, name: network.name,
       password: network.password ?? own?.password, frequency: network.frequency,
       members: stations?.count ?? network.members,
-      isAbandoned: network.isOwn && own == nil && RadioMark.isFree(name),
+      isAbandoned: isAbandoned(network, on: name),
       addressing: own?.addresses == nil ? .linkLocal : .dhcp,
       stations: (stations ?? []).compactMap { RadioStation($0, own?.addresses?.holding(of: $0), neighbours) },
       addresses: (SocketAddress.byInterface[network.interface.name] ?? []).compactMap {
         if case .v4 = $0.host { $0.hostText } else { nil }
       })
+  }
+
+  private func isAbandoned(_ network: Supplicant.Network, on name: String) -> Bool {
+    network.isOwn && own[name] == nil && RadioMark.isFree(name)
   }
 
   // MARK: Changing
@@ -138,8 +151,8 @@ package actor RadioControl {
     if names.isEmpty { throw .noRadio }
     if let name = plan.radio, !names.contains(name) { throw .unknownRadio(name, names) }
     guard !isChanging else { throw .busy }
-    isChanging = true
-    defer { isChanging = false }
+    beginChange()
+    defer { endChange() }
     do throws(RadioError) {
       let supplicant = try connection()
       let (name, interface, isNew) = try await choose(plan, among: plan.radio.map { [$0] } ?? names, supplicant)
@@ -150,9 +163,19 @@ package actor RadioControl {
         throw error
       }
     } catch {
-      if own.isEmpty { forgetConnection() }
+      isStale = true
       throw error
     }
+  }
+
+  private func beginChange() {
+    isChanging = true
+    userCount += 1
+  }
+
+  private func endChange() {
+    isChanging = false
+    leaveConnection()
   }
 
   /// The first radio that can do it.
@@ -232,8 +255,8 @@ package actor RadioControl {
   /// have left. Returns the radios.
   package func stop(_ radio: String?) async throws(RadioError) -> [String] {
     guard !isChanging else { throw .busy }
-    isChanging = true
-    defer { isChanging = false }
+    beginChange()
+    defer { endChange() }
     let names = system.names
     if let radio, !names.contains(radio) { throw .unknownRadio(radio, names) }
     if names.isEmpty { throw .noRadio }
@@ -248,14 +271,37 @@ package actor RadioControl {
       try await end(network, on: name, supplicant)
       stopped.append(name)
     }
-    if own.isEmpty { forgetConnection() }
+    isStale = true
+    return stopped
+  }
+
+  /// Ends networks that killed programs have left, and returns their radios. It is silent where it cannot: whoever makes a network
+  /// is told.
+  package func stopAbandoned() async -> [String] {
+    guard !isChanging else { return [] }
+    beginChange()
+    defer { endChange() }
+    var stopped: [String] = []
+    if let supplicant = try? connection(), (try? await supplicant.isRunning()) == true,
+      let interfaces = try? await supplicant.interfaces()
+    {
+      for name in system.names {
+        guard let network = await supplicant.network(on: parts(of: name, interfaces)), isAbandoned(network, on: name),
+          (try? await end(network, on: name, supplicant)) != nil
+        else { continue }
+        stopped.append(name)
+      }
+    }
+    isStale = true
     return stopped
   }
 
   /// Ends what this object has made.
   package func stopOwn() async {
+    userCount += 1
+    defer { leaveConnection() }
     for name in own.keys { _ = try? await stop(name) }
-    forgetConnection()
+    isStale = true
   }
 
   private func end(
@@ -280,6 +326,8 @@ package actor RadioControl {
 
   /// Returns once a network that this object has made is gone: ended by others, or with wpa_supplicant.
   package func waitForEnd(of name: String) async {
+    userCount += 1
+    defer { leaveConnection() }
     while own[name] != nil, !Task.isCancelled, let supplicant {
       let parts = parts(of: name, (try? await supplicant.interfaces()) ?? [])
       if await supplicant.network(on: parts)?.isOwn != true {
@@ -321,7 +369,11 @@ package actor RadioControl {
     return new
   }
 
-  private func forgetConnection() {
+  /// The last one closes it, where something has failed or ended and no network of this object needs it.
+  private func leaveConnection() {
+    userCount -= 1
+    guard userCount == 0, isStale, own.isEmpty else { return }
+    isStale = false
     supplicant?.close()
     supplicant = nil
   }
