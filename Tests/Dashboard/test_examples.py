@@ -217,7 +217,8 @@ class Examples(Looks, Stage):
     def test_each_operation_of_the_reference_leads_to_a_request_that_is_tried(self):
         gateway = self.gateways[0]
         page = self.enter(gateway, "Ada")
-        session = page.evaluate("fetch('/v1/sessions').then((a) => a.json())")["items"][0]
+        # The page makes it after it has come in.
+        session = page.wait_for_function("fetch('/v1/sessions').then((a) => a.json()).then((list) => list.items[0])").json_value()
         page.goto(f"{gateway.url}/docs")
         operations = page.locator("details:has(> summary b)")
         self.assertEqual(operations.count() - 2, page.get_by_role("link", name="Try it", include_hidden=True).count())
