@@ -128,6 +128,7 @@ chat B radio Bert --medium "$MEDIUM_B" --until connected
 chat A radio Anna --medium "$MEDIUM_A" --until connected
 passes "P-NET-2 bluetooth: a peer is found, invited and connected" eval "eventually 60 happened A '\"event\":\"connected\"' &&
   eventually 60 happened B '\"event\":\"connected\"'"
+expect_so_far A B
 watched
 started=$(later "$(at A '"event":"started"')" "$(at B '"event":"started"')")
 # One of the two invites the other one at once, which need not find it any more.

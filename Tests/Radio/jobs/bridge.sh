@@ -68,6 +68,7 @@ chat B radio Bert --medium lan
 chat A radio Anna --medium bluetooth:hci0
 passes "P-SES-8 bridge: two members are connected, without a common medium" \
   eventually 120 happened A '"event":"connected".*"name":"Bert"'
+expect_so_far A B C
 passes "P-SES-8 bridge: their link goes through the third member" eventually 20 over A relay
 passes "P-SES-8 bridge: messages go both ways" eval "says A B 'Soup is ready' && says B A 'I come'"
 passes "P-SES-8 bridge: a file arrives" file

@@ -302,4 +302,14 @@ inquired() {
     END { if (start != "") sum += last - start; printf "%.2f\n", sum }' /tmp/btmon.log
 }
 
+# expect_so_far: where something has failed, nothing that follows can pass: the job ends with the last words of the chats.
+expect_so_far() {
+  [ "$RESULT" = 0 ] && return
+  for each in "$@"; do
+    echo "the last words on $each:"
+    on "$each" tail -n 12 /tmp/said /tmp/failed
+  done
+  finish
+}
+
 finish() { exit "$RESULT"; }

@@ -47,6 +47,44 @@ member() {
   on A /share/vicinity radio list | grep -q "$(on B cat /sys/class/net/wlan1/address)  *192\.168\.49\."
 }
 
+# The gateway's dashboard, as a browser in the group asks for it: by the owner's address, and by its name.
+dashboard() {
+  serve || return 1
+  eventually 20 page 192.168.49.1 || return 1
+  eventually 20 on B ping -c1 -W1 A.local || return 1
+  eventually 20 page A.local
+}
+
+# page HOST: whether the dashboard comes for that host.
+page() {
+  on B /bin/busybox wget -q -T 5 -O - --header "Host: $1:7777" http://192.168.49.1:7777/ | grep -q '<title>'
+}
+
+# Starts a gateway on A, whose process is SERVE.
+serve() {
+  on A rm -f /tmp/serve.said
+  # shellcheck disable=SC2016
+  on A sh -c 'echo $$ >/tmp/serve.pid; exec /share/vicinity serve --keys ephemeral --folder /tmp/gateway --json >/tmp/serve.said 2>&1' &
+  SERVE=$!
+  eventually 60 on A grep -q '"event":"started"' /tmp/serve.said || on A cat /tmp/serve.said
+}
+
+end_serve() {
+  # shellcheck disable=SC2016
+  on A sh -c 'kill "$(cat /tmp/serve.pid)"'
+  wait "$SERVE"
+}
+
+# A gateway that starts ends what a killed program has left.
+inherit() {
+  radio A mesh join lab || return 1
+  end A KILL || return 1
+  serve || return 1
+  eventually 30 has_no_network
+}
+
+has_no_network() { ! on A /share/vicinity radio list | grep -q mesh; }
+
 # found NETWORK: the seconds until the peer was found in a network that stands, from when both programs were there.
 found() { between "$(at A '"event":"started"' "/tmp/$1.said")" "$(at A '"event":"found"' "/tmp/$1.said")"; }
 
@@ -67,6 +105,10 @@ discovery A "$GROUP"
 discovery B wlan1
 passes "P-NET-3 group: a peer is found, invited, and takes a message and a file" meet group
 figure "P-NET-3 group: the first peer found after both are up" "$(found group)" s '<= 5'
+passes "P-NET-3 group: a device in it opens the owner's dashboard, by its address and by its name" dashboard
+end_serve
 passes "P-NET-3 group: it ends" end A TERM
 passes "P-NET-3 group: nothing of it stays" on A sh -c '! ip link show | grep -q p2p- && ! ip addr | grep -q 192.168.49'
+passes "P-NET-3 mesh: a gateway that starts ends what a killed program has left" inherit
+end_serve
 finish
