@@ -46,6 +46,7 @@ struct BluetoothPairingTests {
       #expect(try await chief.get("\(Self.list)?state=pending").ids == [])
       let audit = try await chief.get("/v1/audit").json["items"]?.list?.last
       #expect(audit?["deed"] == .text(answer) && audit?["about"] == .text(path))
+      #expect(audit?["device"] == "00:AA:01:00:00:42")
       let events = try await chief.get("/v1/events?event=bluetoothPairingEnded").json["items"]?.list
       #expect(events?.count == 1 && events?.first?["state"] == .text(answer))
     }

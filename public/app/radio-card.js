@@ -31,7 +31,7 @@ export function radioCard(home, { id }, changed) {
   const field = (text, input) => h('div', { class: 'stack' }, h('label', { for: input.id }, text), input)
   const form = h('form', { id: formID, class: 'stack mesh', hidden: true, onsubmit: (event) => {
     event.preventDefault()
-    begin({ kind: 'mesh', name: name.value, ...(password.value && { password: password.value }) })
+    if (!isBusy) begin({ kind: 'mesh', name: name.value, ...(password.value && { password: password.value }) })
   } },
   h('p', { class: 'hint' }, t('radios.meshHint')),
   h('div', { class: 'settings' }, field(t('radios.meshName'), name), field(t('radios.meshPassword'), password)),

@@ -923,6 +923,8 @@ export interface AuditEntry {
   client?: string
   /** The peer that was admitted, or not. */
   peer?: string
+  /** The Bluetooth device that was let in, or not. */
+  device?: string
   /** The session, if it is about one. */
   session?: string
   /** The settings of the gateway that were changed. */

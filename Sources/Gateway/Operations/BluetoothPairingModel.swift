@@ -70,9 +70,10 @@ extension Core {
     try await model.pairing.answer(isAccepted)
     let state = BluetoothPairingModel.State(await model.pairing.ended)
     settle(model.id, state)
+    let device = [JSON.Member("device", .text(model.pairing.device))]
     switch state {
-    case .accepted: audit.add(.accepted, about: model.path, by: .client(client))
-    case .declined: audit.add(.declined, about: model.path, by: .client(client))
+    case .accepted: audit.add(.accepted, about: model.path, by: .client(client), device)
+    case .declined: audit.add(.declined, about: model.path, by: .client(client), device)
     case .pending, .timedOut, .cancelled: break
     }
   }

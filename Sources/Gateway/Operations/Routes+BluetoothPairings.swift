@@ -26,7 +26,8 @@ extension Routes {
     try fields.end()
     guard let answer else { throw fields.missing("state") }
     guard let model = core.bluetoothPairings[call[0]] else {
-      throw Problem(.conflict, "the question has ended: it is '\(item.facets["state"] ?? "")'", field: "state")
+      throw Problem(
+        .conflict, "the question has ended: it is '\(item.facets["state"] ?? "")'", field: "state", rule: "ended")
     }
     guard !model.isAnswered else {
       throw Problem(.conflict, "the question is being answered already", field: "state")

@@ -157,9 +157,13 @@ extension SessionCommand {
 
   // MARK: Answers
 
-  func answer(_ number: Int?, yes: Bool) async throws {
-    guard let number = number ?? questions.keys.min() else {
+  func answer(_ chosen: Int?, yes: Bool) async throws {
+    guard let number = chosen ?? questions.keys.min() else {
       throw Failure(.failed, "There is nothing to \(yes ? "accept" : "decline") now.")
+    }
+    // The question that was meant may have ended, and another one come.
+    if chosen == nil, yes, case .pairing? = questions[number] {
+      throw Failure(.failed, "That is a Bluetooth device: compare what it shows, then say '/accept \(number)'.")
     }
     guard let question = questions.removeValue(forKey: number) else {
       throw Failure(.failed, "There is no question \(number), or it was answered, or has ended.")

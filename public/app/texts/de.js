@@ -359,6 +359,7 @@ export default {
   'problem.cancelled': 'Das wurde abgebrochen.',
   'problem.conflict': 'Das wurde inzwischen geändert. Versuche es erneut.',
   'problem.conflict.busy': 'An den Funkgeräten wird gerade etwas geändert. Versuche es in ein paar Sekunden erneut.',
+  'problem.conflict.ended': 'Diese Frage ist vorbei. Starte das Koppeln am Gerät erneut.',
   'problem.conflict.radioConnected': 'Dieses Funkgerät ist mit einem WLAN verbunden.',
   'problem.conflict.radioManaged': 'Dieses Funkgerät wird von NetworkManager verwaltet. Überlasse es zuerst Vicinity, auf dem Computer des Gateways:',
   'problem.conflict.radioTaken': 'Dieses Funkgerät hat schon ein Netz. Beende es zuerst.',

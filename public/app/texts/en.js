@@ -359,6 +359,7 @@ export default {
   'problem.cancelled': 'It was cancelled.',
   'problem.conflict': 'This was changed in the meantime. Try again.',
   'problem.conflict.busy': 'Another change of the radios is under way. Try again in a few seconds.',
+  'problem.conflict.ended': 'This question is over. Pair again on the device.',
   'problem.conflict.radioConnected': 'This radio is connected to a Wi-Fi network.',
   'problem.conflict.radioManaged': 'NetworkManager manages this radio. Leave it to Vicinity first, on the gateway’s computer:',
   'problem.conflict.radioTaken': 'This radio already has a network. End it first.',
