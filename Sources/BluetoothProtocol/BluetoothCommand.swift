@@ -6,10 +6,10 @@ public enum BluetoothCommand: Hashable, Sendable {
   case serve(HostID, adapter: String?)
   /// Looks for devices that are near, for so many times 1.28 s, up to `unitsMax`.
   case inquire(units: UInt8)
-  /// Asks a device which hosts it has.
-  case search(BluetoothAddress)
-  /// Connects with a host of a device.
-  case connect(ticket: UInt64, BluetoothAddress, HostID)
+  /// Asks a device which hosts it has, from one of the adapters.
+  case search(BluetoothAddress, from: BluetoothAddress)
+  /// Connects with a host of a device, from one of the adapters.
+  case connect(ticket: UInt64, BluetoothAddress, HostID, from: BluetoothAddress)
   case cancel(ticket: UInt64)
   /// Answers a question about pairing; an answer to one that has ended is ignored.
   case answerPairing(id: UInt32, isAccepted: Bool)
@@ -29,15 +29,17 @@ public enum BluetoothCommand: Hashable, Sendable {
       return packet.bytes
     case .inquire(let units):
       return [2, units]
-    case .search(let device):
+    case .search(let device, let adapter):
       var packet = PacketWriter(3)
       packet.put(device)
+      packet.put(adapter)
       return packet.bytes
-    case .connect(let ticket, let device, let host):
+    case .connect(let ticket, let device, let host, let adapter):
       var packet = PacketWriter(4)
       packet.put(ticket, bytes: 8)
       packet.put(device)
       packet.put(host)
+      packet.put(adapter)
       return packet.bytes
     case .cancel(let ticket):
       var packet = PacketWriter(5)
@@ -64,12 +66,14 @@ public enum BluetoothCommand: Hashable, Sendable {
       guard let host = packet.host(), let adapter = packet.text(), isAdapter(adapter) else { return nil }
       return .serve(host, adapter: adapter.isEmpty ? nil : adapter)
     case 2: return packet.byte().flatMap { (1...unitsMax).contains($0) ? .inquire(units: $0) : nil }
-    case 3: return packet.address().map { .search($0) }
+    case 3:
+      guard let device = packet.address(), let adapter = packet.address() else { return nil }
+      return .search(device, from: adapter)
     case 4:
-      guard let ticket = packet.number(bytes: 8), let device = packet.address(), let host = packet.host() else {
-        return nil
-      }
-      return .connect(ticket: ticket, device, host)
+      guard let ticket = packet.number(bytes: 8), let device = packet.address(), let host = packet.host(),
+        let adapter = packet.address()
+      else { return nil }
+      return .connect(ticket: ticket, device, host, from: adapter)
     case 5: return packet.number(bytes: 8).map { .cancel(ticket: $0) }
     case 6:
       guard let id = packet.number(bytes: 4), let isAccepted = packet.flag() else { return nil }

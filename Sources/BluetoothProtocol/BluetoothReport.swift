@@ -4,14 +4,14 @@ public import Wire
 public enum BluetoothReport: Hashable, Sendable {
   /// The state of the adapters, at first and after each change.
   case state(BluetoothState)
-  /// A device that an inquiry has found, and its class (CoD, of 24 bits).
-  case seen(BluetoothAddress, deviceClass: UInt32)
+  /// A device that an inquiry has found, its class (CoD, of 24 bits), and the adapters that have found it, at least one.
+  case seen(BluetoothAddress, deviceClass: UInt32, at: [BluetoothAddress])
   /// The inquiry has ended.
   case inquired(succeeded: Bool)
   /// The hosts of a device; nil where it has not answered.
-  case searched(BluetoothAddress, [HostID]?)
-  /// A device has connected.
-  case accepted(BluetoothAddress)
+  case searched(BluetoothAddress, from: BluetoothAddress, [HostID]?)
+  /// A device has connected with an adapter.
+  case accepted(BluetoothAddress, at: BluetoothAddress)
   case connected(ticket: UInt64)
   /// Why there is no connection: an error number of the system.
   case failed(ticket: UInt64, code: Int32)
@@ -39,22 +39,26 @@ public enum BluetoothReport: Hashable, Sendable {
       packet.put(state.fault?.rawValue ?? 0)
       packet.put(UInt8(state.addresses.count))
       for address in state.addresses { packet.put(address) }
-    case .seen(let device, let deviceClass):
+    case .seen(let device, let deviceClass, let adapters):
       packet = PacketWriter(2)
       packet.put(device)
       packet.put(UInt64(deviceClass), bytes: 3)
+      packet.put(UInt8(adapters.count))
+      for adapter in adapters { packet.put(adapter) }
     case .inquired(let succeeded):
       packet = PacketWriter(3)
       packet.put(succeeded ? 1 : 0)
-    case .searched(let device, let hosts):
+    case .searched(let device, let adapter, let hosts):
       packet = PacketWriter(4)
       packet.put(device)
+      packet.put(adapter)
       packet.put(hosts == nil ? 0 : 1)
       packet.put(UInt8(hosts?.count ?? 0))
       for host in hosts ?? [] { packet.put(host) }
-    case .accepted(let device):
+    case .accepted(let device, let adapter):
       packet = PacketWriter(5)
       packet.put(device)
+      packet.put(adapter)
     case .connected(let ticket):
       packet = PacketWriter(6)
       packet.put(ticket, bytes: 8)
@@ -88,15 +92,19 @@ public enum BluetoothReport: Hashable, Sendable {
       else { return nil }
       return .state(BluetoothState(addresses: addresses, fault: .init(rawValue: fault)))
     case 2:
-      guard let device = packet.address(), let deviceClass = packet.number(bytes: 3) else { return nil }
-      return .seen(device, deviceClass: UInt32(deviceClass))
+      guard let device = packet.address(), let deviceClass = packet.number(bytes: 3),
+        let adapters = packet.list(atMost: BluetoothState.adaptersMax, { $0.address() }), !adapters.isEmpty
+      else { return nil }
+      return .seen(device, deviceClass: UInt32(deviceClass), at: adapters)
     case 3: return packet.flag().map { .inquired(succeeded: $0) }
     case 4:
-      guard let device = packet.address(), let hasAnswered = packet.flag(),
+      guard let device = packet.address(), let adapter = packet.address(), let hasAnswered = packet.flag(),
         let hosts = packet.list(atMost: hasAnswered ? hostsMax : 0, { $0.host() })
       else { return nil }
-      return .searched(device, hasAnswered ? hosts : nil)
-    case 5: return packet.address().map { .accepted($0) }
+      return .searched(device, from: adapter, hasAnswered ? hosts : nil)
+    case 5:
+      guard let device = packet.address(), let adapter = packet.address() else { return nil }
+      return .accepted(device, at: adapter)
     case 6: return packet.number(bytes: 8).map { .connected(ticket: $0) }
     case 7:
       guard let ticket = packet.number(bytes: 8), let code = packet.number(bytes: 4) else { return nil }

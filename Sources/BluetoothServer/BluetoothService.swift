@@ -18,8 +18,6 @@ public final class BluetoothService: @unchecked Sendable {
   /// Changes come together.
   private static let settlingTime: Duration = .milliseconds(100)
   private static let acceptsPerTurnMax = 8
-  /// Adapters of one machine find the same devices; so many inquire within the 25 seconds for which a host waits.
-  private static let inquiringMax = 4
   /// Half of the reports that the connection holds.
   private static let seenMax = 128
 
@@ -39,9 +37,14 @@ public final class BluetoothService: @unchecked Sendable {
   private var accepting: Registration?
   private var keeper: RecordKeeper?
   private var agent: PairingAgent?
-  private var isInquiring = false
-  private var searches: [BluetoothAddress: HostSearch] = [:]
+  private let inquiries: Inquiries
+  private var searches: [Search: HostSearch] = [:]
   private var connects: [UInt64: HostConnect] = [:]
+
+  private struct Search: Hashable {
+    let device: BluetoothAddress
+    let adapter: BluetoothAddress
+  }
 
   /// The bus is the system's, unless a path names another one.
   public init(
@@ -52,6 +55,7 @@ public final class BluetoothService: @unchecked Sendable {
     self.reactor = reactor
     self.system = system
     self.busPath = busPath ?? BusConnection.systemPath
+    inquiries = Inquiries(by: system, on: reactor)
   }
 
   public func handle(_ command: BluetoothCommand) {
@@ -62,11 +66,12 @@ public final class BluetoothService: @unchecked Sendable {
       adapterName = adapter
       update()
       agent = PairingAgent(
-        of: id, overBusAt: busPath, on: reactor, search: { [unowned self] in searchForHosts(of: $0, done: $1) },
+        of: id, overBusAt: busPath, on: reactor,
+        search: { [unowned self] in searchForHosts(of: $0, fromAdapterNamed: $1, done: $2) },
         report: { [unowned self] in self.host.send($0) })
     case .inquire(let units): inquire(units)
-    case .search(let device): search(device)
-    case .connect(let ticket, let device, let id): connect(ticket, to: device, of: id)
+    case .search(let device, let adapter): search(device, from: adapter)
+    case .connect(let ticket, let device, let id, let adapter): connect(ticket, to: device, of: id, from: adapter)
     case .cancel(let ticket): connects.removeValue(forKey: ticket)?.cancel()
     case .answerPairing(let id, let isAccepted): agent?.answer(id, isAccepted: isAccepted)
     }
@@ -76,8 +81,8 @@ public final class BluetoothService: @unchecked Sendable {
 
   private var usable: [Adapter] { adapters.filter(\.isUp) }
 
-  /// The address of this end: of the adapter that was named, else whichever the kernel takes.
-  private var ownAddress: BluetoothAddress? { adapterName == nil ? .any : adapters.first?.address }
+  /// The address at which it should listen: of the adapter that was named, else of all.
+  private var listeningAddress: BluetoothAddress? { adapterName == nil ? .any : adapters.first?.address }
 
   /// Signals may come without end, and do not put off a look that is due.
   private func updateSoon() {
@@ -117,14 +122,14 @@ public final class BluetoothService: @unchecked Sendable {
   /// Begins to listen, once there is something to listen at, and anew where that has another address. The socket outlives its
   /// adapter.
   private func listen() {
-    guard let id, let ownAddress, listened != ownAddress else { return }
+    guard let id, let listeningAddress, listened != listeningAddress else { return }
     stopListening()
     do throws(SystemError) {
-      let socket = try system.listeningForRFCOMM(at: ownAddress)
+      let socket = try system.listeningForRFCOMM(at: listeningAddress)
       let channel = try system.channel(of: socket)
       accepting = try reactor.register(socket, for: .readable) { [unowned self] _ in accept() }
       listener = consume socket
-      listened = ownAddress
+      listened = listeningAddress
       keeper = RecordKeeper(HostRecord(id, channel: channel), by: system, overBusAt: busPath, on: reactor) {
         [unowned self] in
         updateSoon()
@@ -146,8 +151,11 @@ public final class BluetoothService: @unchecked Sendable {
     for _ in 0..<Self.acceptsPerTurnMax {
       do throws(SystemError) {
         guard let socket = try listener?.acceptLocal() else { return }
-        // One that has gone again has no address.
-        if let device = try? system.device(of: socket) { host.send(.accepted(device), passing: socket.number) }
+        // One that has gone again has no addresses.
+        guard let device = try? system.device(of: socket), let adapter = try? system.adapter(of: socket) else {
+          continue
+        }
+        host.send(.accepted(device, at: adapter), passing: socket.number)
       } catch {
         // One that has gone again. Anything else would come at once again, so it waits.
         if error.code == ECONNABORTED { continue }
@@ -166,38 +174,44 @@ public final class BluetoothService: @unchecked Sendable {
   // MARK: Commands
 
   private func inquire(_ units: UInt8) {
-    guard !isInquiring, !usable.isEmpty else { return host.send(.inquired(succeeded: false)) }
-    isInquiring = true
-    system.inquire(on: usable.prefix(Self.inquiringMax).map(\.number), units: units) { [weak self] devices in
-      guard let self else { return }
-      isInquiring = false
-      var seen: Set<BluetoothAddress> = []
-      for device in devices ?? [] where seen.count < Self.seenMax && seen.insert(device.address).inserted {
-        host.send(.seen(device.address, deviceClass: device.deviceClass))
+    inquiries.begin(on: usable, units: units) { [unowned self] devices in
+      for device in devices?.prefix(Self.seenMax) ?? [] {
+        host.send(.seen(device.address, deviceClass: device.deviceClass, at: device.adapters))
       }
       host.send(.inquired(succeeded: devices != nil))
     }
   }
 
-  private func search(_ device: BluetoothAddress) {
-    guard searches[device] == nil, searches.count < Self.searchesMax, let ownAddress else {
-      return host.send(.searched(device, nil))
+  /// From an address that is none of an adapter here, the kernel would choose one by itself, or none.
+  private func isUsable(_ adapter: BluetoothAddress) -> Bool { usable.contains { $0.address == adapter } }
+
+  private func search(_ device: BluetoothAddress, from adapter: BluetoothAddress) {
+    let search = Search(device: device, adapter: adapter)
+    guard isUsable(adapter), searches[search] == nil, searches.count < Self.searchesMax else {
+      return host.send(.searched(device, from: adapter, nil))
     }
-    searches[device] = HostSearch(of: device, from: ownAddress, by: system, on: reactor) { [unowned self] records in
-      searches[device] = nil
-      host.send(.searched(device, records?.map(\.host)))
+    searches[search] = HostSearch(of: device, from: adapter, by: system, on: reactor) { [unowned self] records in
+      searches[search] = nil
+      host.send(.searched(device, from: adapter, records?.map(\.host)))
     }
   }
 
-  private func searchForHosts(of device: BluetoothAddress, done: @escaping (Bool) -> Void) -> HostSearch {
-    HostSearch(of: device, from: ownAddress ?? .any, by: system, on: reactor) { done($0?.isEmpty == false) }
+  /// From the adapter with which the device wants to be paired, whether or not the host uses that.
+  private func searchForHosts(
+    of device: BluetoothAddress, fromAdapterNamed name: String, done: @escaping (Bool) -> Void
+  ) -> HostSearch {
+    let adapter = system.adapters.first { $0.name == name }?.address ?? .any
+    return HostSearch(of: device, from: adapter, by: system, on: reactor) { done($0?.isEmpty == false) }
   }
 
-  private func connect(_ ticket: UInt64, to device: BluetoothAddress, of id: HostID) {
-    guard connects[ticket] == nil, connects.count < Self.connectsMax, let ownAddress else {
+  private func connect(
+    _ ticket: UInt64, to device: BluetoothAddress, of id: HostID, from adapter: BluetoothAddress
+  ) {
+    guard isUsable(adapter) else { return host.send(.failed(ticket: ticket, code: ENODEV)) }
+    guard connects[ticket] == nil, connects.count < Self.connectsMax else {
       return host.send(.failed(ticket: ticket, code: EBUSY))
     }
-    connects[ticket] = HostConnect(to: device, of: id, from: ownAddress, by: system, on: reactor) {
+    connects[ticket] = HostConnect(to: device, of: id, from: adapter, by: system, on: reactor) {
       [unowned self] socket, code in
       connects[ticket] = nil
       if let socket {

@@ -14,6 +14,8 @@ public protocol BluetoothSystem: AnyObject {
   func channel(of socket: borrowing Descriptor) throws(SystemError) -> UInt8
   /// The device at the other end.
   func device(of socket: borrowing Descriptor) throws(SystemError) -> BluetoothAddress
+  /// The adapter at this end.
+  func adapter(of socket: borrowing Descriptor) throws(SystemError) -> BluetoothAddress
   /// A socket that is connected or on its way: when it is writable, `connectionError` says which.
   func connectingRFCOMM(
     to device: BluetoothAddress, channel: UInt8, from adapter: BluetoothAddress
@@ -21,8 +23,10 @@ public protocol BluetoothSystem: AnyObject {
   /// The same for the service discovery of a device, over L2CAP.
   func connectingSDP(to device: BluetoothAddress, from adapter: BluetoothAddress) throws(SystemError) -> Descriptor
 
-  /// Inquires on each adapter in turn, by its number; nil where none could.
-  func inquire(on adapters: [CInt], units: UInt8, done: @escaping @Sendable ([InquiredDevice]?) -> Void)
+  /// Inquires on an adapter, by its number; nil where it could not. It may never be done, if the adapter goes away.
+  func inquire(on adapter: CInt, units: UInt8, done: @escaping @Sendable ([InquiredDevice]?) -> Void)
+  /// Ends an inquiry that does not end by itself, if it can: then that is done.
+  func stopInquiry(on adapter: CInt)
   /// Registers the record for as long as the process lives, at the socket that bluetoothd has with `--compat`.
   func register(_ record: HostRecord, done: @escaping @Sendable (Bool) -> Void)
 }

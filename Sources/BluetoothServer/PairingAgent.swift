@@ -13,8 +13,8 @@ internal import Wire
 final class PairingAgent: @unchecked Sendable {
   // `@unchecked`: it is touched on its reactor's thread alone, which is the main one.
 
-  /// A search whether a device has hosts of its own.
-  typealias Search = (BluetoothAddress, _ done: @escaping (Bool) -> Void) -> HostSearch
+  /// A search whether a device has hosts of its own, from an adapter by its name.
+  typealias Search = (BluetoothAddress, _ adapter: String, _ done: @escaping (Bool) -> Void) -> HostSearch
 
   private static let service = "org.bluez"
   private static let object = "/vicinity/agent"
@@ -28,6 +28,8 @@ final class PairingAgent: @unchecked Sendable {
   private struct Question {
     let device: BluetoothAddress
     let path: String
+    /// The adapter at which it asks, by its name.
+    var adapter: String { path.split(separator: "/").dropLast().last.map(String.init) ?? "" }
     var number: UInt32?
     let call: BusInvocation
     let limit: Timer
@@ -132,8 +134,8 @@ final class PairingAgent: @unchecked Sendable {
   /// Nothing is to be compared. A device with a host is let in, as without an agent: its links prove who is there. People are
   /// asked about all others.
   private func authorize(_ id: UInt32) {
-    guard let device = open[id]?.device else { return }
-    open[id]?.search = search(device) { [unowned self] hasHosts in
+    guard let question = open[id] else { return }
+    open[id]?.search = search(question.device, question.adapter) { [unowned self] hasHosts in
       if hasHosts { end(id, .accepted) } else { ask(id) }
     }
   }

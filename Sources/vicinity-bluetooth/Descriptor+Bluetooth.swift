@@ -16,11 +16,16 @@ extension Descriptor {
     return socket
   }
 
-  func channel() throws(SystemError) -> UInt8 {
+  func channel() throws(SystemError) -> UInt8 { try ownAddress().rc_channel }
+
+  /// The adapter at this end.
+  func adapter() throws(SystemError) -> BluetoothAddress { BluetoothAddress(try ownAddress().rc_bdaddr) }
+
+  private func ownAddress() throws(SystemError) -> sockaddr_rc {
     var address = sockaddr_rc()
     var length = socklen_t(MemoryLayout<sockaddr_rc>.size)
     try Self.check("getsockname", Self.withSockaddr(&address) { getsockname(number, $0, &length) })
-    return address.rc_channel
+    return address
   }
 
   /// The device at the other end.

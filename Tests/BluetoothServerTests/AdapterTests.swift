@@ -55,8 +55,9 @@ import Wire
       try bluez.changeAdapter()
       #expect(await scene.state(with: nil)?.addresses == [BluetoothAddress(0xC)])
       #expect(scene.system.listens == [BluetoothAddress(0xB), BluetoothAddress(0xC)])
+      scene.system.accepting = BluetoothAddress(0xC)
       let device = try scene.system.arrive()
-      #expect(await scene.next() == .accepted(BluetoothAddress(0x101)))
+      #expect(await scene.next() == .accepted(BluetoothAddress(0x101), at: BluetoothAddress(0xC)))
       withExtendedLifetime(device.number) {}
     }
   }

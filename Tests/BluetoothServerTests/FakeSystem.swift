@@ -15,6 +15,9 @@ final class FakeSystem: BluetoothSystem {
   private let folder = TemporaryFolder()
   private(set) var searched: [Socket] = []
   private(set) var connected: [Socket] = []
+  /// The adapters from which it has searched and connected, for each time.
+  private(set) var searchers: [BluetoothAddress] = []
+  private(set) var connecters: [BluetoothAddress] = []
   /// The address at which it has listened, for each time.
   private(set) var listens: [BluetoothAddress] = []
   private(set) var registrations = 0
@@ -27,6 +30,19 @@ final class FakeSystem: BluetoothSystem {
   /// The answer of bluetoothd's own socket; nil for none at all.
   var registers: Bool? = false
   var inquired: [InquiredDevice]? = []
+  /// The result of the inquiry of one adapter, by its number, in place of that.
+  var inquiredOnly: [CInt: [InquiredDevice]?] = [:]
+  /// Adapters whose inquiry does not end until `endInquiries` is called.
+  var endless: Set<CInt> = []
+  private(set) var inquiries: [CInt] = []
+  /// Inquiries that were stopped, which ends them with no result if `isStoppable`.
+  private(set) var stopped: [CInt] = []
+  var isStoppable = false
+  private var unended: [(adapter: CInt, end: (Bool) -> Void)] = []
+  /// The adapter with which devices connect.
+  var accepting = BluetoothAddress(0xA)
+  /// Adapters out of reach of every device.
+  var unreachable: Set<BluetoothAddress> = []
   /// The answer of a device to its search; nil for nothing at all.
   var answer: ((BluetoothAddress) -> [UInt8]?)?
 
@@ -59,23 +75,43 @@ final class FakeSystem: BluetoothSystem {
     return BluetoothAddress(accepted)
   }
 
+  func adapter(of socket: borrowing Descriptor) throws(SystemError) -> BluetoothAddress { accepting }
+
   func connectingRFCOMM(
     to device: BluetoothAddress, channel: UInt8, from adapter: BluetoothAddress
   ) throws(SystemError) -> Descriptor {
+    connecters.append(adapter)
     let pair = try Descriptor.pair()
     connected.append(Socket(try pair.theirs.duplicate()))
     return try pair.ours.duplicate()
   }
 
   func connectingSDP(to device: BluetoothAddress, from adapter: BluetoothAddress) throws(SystemError) -> Descriptor {
+    searchers.append(adapter)
+    if unreachable.contains(adapter) { throw SystemError("connect", code: EHOSTDOWN) }
     let pair = try Descriptor.packetPair()
     if let answer = answer?(device) { try pair.theirs.sendPacket(answer) }
     searched.append(Socket(try pair.theirs.duplicate()))
     return try pair.ours.duplicate()
   }
 
-  func inquire(on adapters: [CInt], units: UInt8, done: @escaping @Sendable ([InquiredDevice]?) -> Void) {
-    done(inquired)
+  func inquire(on adapter: CInt, units: UInt8, done: @escaping @Sendable ([InquiredDevice]?) -> Void) {
+    inquiries.append(adapter)
+    let found: [InquiredDevice]? = inquiredOnly[adapter] ?? inquired
+    guard endless.contains(adapter) else { return done(found) }
+    unended.append((adapter, { done($0 ? found : nil) }))
+  }
+
+  func endInquiries() {
+    let ends = unended
+    unended = []
+    for (_, end) in ends { end(true) }
+  }
+
+  func stopInquiry(on adapter: CInt) {
+    stopped.append(adapter)
+    guard isStoppable, let place = unended.firstIndex(where: { $0.adapter == adapter }) else { return }
+    unended.remove(at: place).end(false)
   }
 
   func register(_ record: HostRecord, done: @escaping @Sendable (Bool) -> Void) {

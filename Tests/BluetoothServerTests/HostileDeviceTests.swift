@@ -86,10 +86,10 @@ import Wire
         device == other
           ? SDP.answer(SDP.lists([Self.record])) : SDP.answer([0x35, 8, 0x35, 6, 9, 0, 4, 0x35, 1, 0x35])
       }
-      try scene.send(.search(Scene.device))
-      #expect(await scene.next() == .searched(Scene.device, []))
-      try scene.send(.search(other))
-      #expect(await scene.next() == .searched(other, [Scene.host]))
+      try scene.send(.search(Scene.device, from: Scene.adapter))
+      #expect(await scene.next() == .searched(Scene.device, from: Scene.adapter, []))
+      try scene.send(.search(other, from: Scene.adapter))
+      #expect(await scene.next() == .searched(other, from: Scene.adapter, [Scene.host]))
     }
   }
 
@@ -100,14 +100,14 @@ import Wire
       var (refused, failed): (Int, Int) = (0, 0)
       for number in 1...300 as ClosedRange<UInt64> {
         let device = BluetoothAddress(number)
-        try scene.send(.search(device))
-        try scene.send(.connect(ticket: number, device, Scene.host))
+        try scene.send(.search(device, from: Scene.adapter))
+        try scene.send(.connect(ticket: number, device, Scene.host, from: Scene.adapter))
         // They are read before the next.
         await pass(.zero, on: reactor)
       }
       while refused < 296 || failed < 284 {
         switch await scene.next() {
-        case .searched(_, nil): refused += 1
+        case .searched(_, from: Scene.adapter, nil): refused += 1
         case .failed(_, EBUSY): failed += 1
         case let other:
           Issue.record("\(String(describing: other))")
@@ -118,11 +118,11 @@ import Wire
       try scene.send(.inquire(units: 1))
       #expect(await scene.next() == .inquired(succeeded: true))
       let device = try scene.system.arrive()
-      #expect(await scene.next() == .accepted(BluetoothAddress(0x101)))
+      #expect(await scene.next() == .accepted(BluetoothAddress(0x101), at: Scene.adapter))
       // A place that is free again is used.
       try scene.send(.cancel(ticket: 1))
       scene.system.answer = { _ in SDP.answer(SDP.lists([Self.record])) }
-      try scene.send(.connect(ticket: 301, Scene.device, Scene.host))
+      try scene.send(.connect(ticket: 301, Scene.device, Scene.host, from: Scene.adapter))
       #expect(await scene.next() == .connected(ticket: 301))
       #expect(!scene.hasEnded)
       withExtendedLifetime(device.number) {}
@@ -136,7 +136,7 @@ import Wire
       var devices: [FakeSystem.Socket] = []
       for number in 1...300 as ClosedRange<UInt64> {
         devices.append(FakeSystem.Socket(try scene.system.arrive()))
-        #expect(await scene.next() == .accepted(BluetoothAddress(0x100 + number)))
+        #expect(await scene.next() == .accepted(BluetoothAddress(0x100 + number), at: Scene.adapter))
       }
       #expect(scene.sockets == 300)
       // The test has closed what it got, so that a device is at the end of its connection.
@@ -148,14 +148,17 @@ import Wire
   @Test func `An inquiry on many adapters in a crowd reports as much as the connection holds`() async throws {
     try await Scene.run { reactor in
       let scene = try Scene(overBusAt: "/nowhere", on: reactor)
-      _ = try await scene.serve()
       let crowd = (0..<1_024).map { InquiredDevice(BluetoothAddress($0), deviceClass: 0x104) }
-      // Each of them twice, as two adapters see it.
+      scene.system.present = (0..<5).map { FakeSystem.adapter($0, address: UInt64($0) + 0xA) }
       scene.system.inquired = crowd + crowd
+      _ = try await scene.serve()
       for _ in 0..<3 {
         try scene.send(.inquire(units: 8))
         var seen: [BluetoothAddress] = []
-        while case .seen(let device, deviceClass: 0x104)? = await scene.next() { seen.append(device) }
+        while case .seen(let device, deviceClass: 0x104, let adapters)? = await scene.next() {
+          seen.append(device)
+          #expect(adapters == (0xA...0xD).map { BluetoothAddress($0) })
+        }
         #expect(!scene.hasEnded)
         #expect(seen.count == 128 && Set(seen).count == 128)
       }
@@ -169,12 +172,12 @@ import Wire
       scene.system.answer = { device in
         device == Scene.device ? SDP.answer(SDP.lists([Self.record])) : SDP.answer([0x35])
       }
-      try scene.send(.connect(ticket: 1, Scene.device, Scene.host))
+      try scene.send(.connect(ticket: 1, Scene.device, Scene.host, from: Scene.adapter))
       #expect(await scene.next() == .connected(ticket: 1))
-      try scene.send(.connect(ticket: 2, Scene.device, HostID(ID128(high: 0, low: 0))))
+      try scene.send(.connect(ticket: 2, Scene.device, HostID(ID128(high: 0, low: 0)), from: Scene.adapter))
       #expect(await scene.next() == .failed(ticket: 2, code: ENOENT))
       scene.system.answer = { _ in [1, 0, 0, 0, 2, 0, 3] }
-      try scene.send(.connect(ticket: 3, Scene.device, Scene.host))
+      try scene.send(.connect(ticket: 3, Scene.device, Scene.host, from: Scene.adapter))
       #expect(await scene.next() == .failed(ticket: 3, code: EHOSTDOWN))
       #expect(scene.sockets == 1)
     }

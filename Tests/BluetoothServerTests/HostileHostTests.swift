@@ -8,7 +8,7 @@ import Testing
 /// A host that breaks the rules of its connection with the process.
 @Suite(.timeLimit(.minutes(1))) struct HostileHostTests {
   private static let packets: [[UInt8]] = [
-    [], [0], [9, 9], BluetoothCommand.search(Scene.device).bytes + [0],
+    [], [0], [9, 9], BluetoothCommand.search(Scene.device, from: Scene.adapter).bytes + [0],
     BluetoothCommand.serve(Scene.host, adapter: nil).bytes.dropLast(), [UInt8](repeating: 2, count: 65),
     [UInt8](repeating: 1, count: 4_096),
   ]
@@ -33,8 +33,8 @@ import Testing
       let scene = try Scene(overBusAt: "/nowhere", on: reactor)
       try scene.send(.inquire(units: 1))
       #expect(await scene.next() == .inquired(succeeded: false))
-      try scene.send(.search(Scene.device))
-      #expect(await scene.next() == .searched(Scene.device, nil))
+      try scene.send(.search(Scene.device, from: Scene.adapter))
+      #expect(await scene.next() == .searched(Scene.device, from: Scene.adapter, nil))
       try scene.send(.cancel(ticket: 4))
       _ = try await scene.serve()
       try scene.send(.serve(Scene.host, adapter: "hci7"))

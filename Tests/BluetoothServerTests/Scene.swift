@@ -9,7 +9,9 @@ import Wire
 /// The service of a host, which the test plays, on a loop.
 final class Scene {
   static let host = HostID(ID128(high: 3, low: 4))
-  static let device = BluetoothAddress(0xD)
+  static let device = BluetoothAddress(0xD0)
+  /// The only one, where a test has no others.
+  static let adapter = BluetoothAddress(0xA)
 
   /// Runs the body on a loop of its own.
   static func run(_ body: @escaping @Sendable (Reactor) async throws -> Void) async throws {

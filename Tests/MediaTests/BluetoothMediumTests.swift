@@ -10,171 +10,8 @@ import Wire
 /// The medium with a process that is played by the test, over a pair of sockets.
 @Suite struct BluetoothMediumTests {
   private static let type = try! ServiceType("radio-test")  // A legal one.
-  private static let laptopClass: UInt32 = 0x10_0104
-
-  /// The processes of one host: each plays the same part, until it is killed.
-  private final class Processes {
-    let reactor: Reactor
-    let address: BluetoothAddress
-    private(set) var count = 0
-    private(set) var commands: [BluetoothCommand] = []
-    var isMissing = false
-    /// The answer to a command.
-    var act: (Processes, BluetoothCommand) -> Void = { _, _ in }
-    private var socket: Descriptor?
-    private var registration: Registration?
-
-    init(_ address: BluetoothAddress, on reactor: Reactor) {
-      self.address = address
-      self.reactor = reactor
-    }
-
-    func connect() throws(Trouble) -> Descriptor {
-      if isMissing { throw Trouble(cause: "There is none.", cure: "Make one.") }
-      kill()
-      do {
-        let pair = try Descriptor.packetPair()
-        let theirs = try pair.theirs.duplicate()
-        registration = try reactor.register(theirs, for: .readable) { [unowned self] _ in receive() }
-        socket = consume theirs
-        count += 1
-        return try pair.ours.duplicate()
-      } catch {
-        Issue.record(error)
-        throw Trouble(cause: "\(error)", cure: "")
-      }
-    }
-
-    func kill() {
-      if let registration { reactor.deregister(registration) }
-      registration = nil
-      socket = nil
-    }
-
-    func send(_ report: BluetoothReport, passing descriptor: CInt? = nil) { send(report.bytes, passing: descriptor) }
-
-    func send(_ bytes: [UInt8], passing descriptor: CInt? = nil) { try? socket?.sendPacket(bytes, passing: descriptor) }
-
-    private func receive() {
-      while let packet = try? socket?.receivePacket(bytesMax: BluetoothCommand.bytesMax) {
-        guard let command = BluetoothCommand(packet.bytes) else { return kill() }
-        commands.append(command)
-        if case .serve = command { send(.state(BluetoothState(addresses: [address]))) }
-        act(self, command)
-      }
-    }
-  }
-
-  /// The host of a medium.
-  private final class Owner: MediumOwner {
-    enum Event: Equatable {
-      case seen(SeenID, HostID, [Address])
-      case gone(SeenID)
-      case trouble(Trouble?)
-      case addresses
-    }
-
-    private(set) var events: [Event] = []
-    var happened: () -> Void = {}
-    let incoming = Recorder()
-
-    private func note(_ event: Event) {
-      events.append(event)
-      happened()
-    }
-
-    func seen(_ id: SeenID, _ announcement: Announcement, as type: ServiceType, at addresses: [Address], by: any Medium)
-    {
-      note(.seen(id, announcement.host, addresses))
-    }
-    func gone(_ id: SeenID, by medium: any Medium) { note(.gone(id)) }
-    func answered(_ id: SeenID, by medium: any Medium) {}
-    func suspectsTwin(at address: Address, by medium: any Medium) {}
-    func linkOwner(over medium: any Medium) -> any SecureLinkOwner { incoming }
-    func cut(over medium: any Medium) {}
-    func addressesChanged(of medium: any Medium) { note(.addresses) }
-    func outageChanged(to trouble: Trouble?, of medium: any Medium) { note(.trouble(trouble)) }
-    func standingChanged(of type: ServiceType?) {}
-  }
-
-  /// Two hosts within reach of each other.
-  private final class Scene {
-    let reactor: Reactor
-    let keys = [SigningKey(), SigningKey()]
-    let processes: [Processes]
-    let owners = [Owner(), Owner()]
-    var media: [BluetoothMedium] = []
-    /// Whether the second host is near.
-    var isNear = true
-
-    init() throws {
-      let reactor = try Reactor()
-      self.reactor = reactor
-      processes = [0xA, 0xB].map { Processes(BluetoothAddress($0), on: reactor) }
-      for place in 0..<2 {
-        processes[place].act = { [unowned self] in act(place, $0, $1) }
-      }
-    }
-
-    func host(_ place: Int) -> HostID { HostID(of: keys[place].publicKey) }
-
-    /// Runs the body on the loop until it stops that.
-    func run(_ body: @escaping () -> Void) {
-      reactor.soon(body)
-      reactor.schedule(after: .seconds(30)) { [unowned self] in
-        Issue.record("the test hangs")
-        stop()
-      }
-      reactor.run()
-    }
-
-    func stop() {
-      for medium in media { medium.close() }
-      media = []
-      reactor.stop()
-    }
-
-    func make() {
-      media = (0..<2).map { place in
-        BluetoothMedium(
-          nil, as: .first, host: host(place), LinkContext(key: keys[place]), on: reactor, owner: owners[place]
-        ) { [unowned self] () throws(Trouble) in try processes[place].connect() }
-      }
-    }
-
-    /// The part of an honest process.
-    private func act(_ place: Int, _ process: Processes, _ command: BluetoothCommand) {
-      let other = 1 - place
-      switch command {
-      case .serve, .cancel, .answerPairing: break
-      case .inquire:
-        if isNear { process.send(.seen(processes[other].address, deviceClass: BluetoothMediumTests.laptopClass)) }
-        process.send(.inquired(succeeded: true))
-      case .search(let device):
-        process.send(.searched(device, isNear ? [host(other)] : nil))
-      case .connect(let ticket, _, let host):
-        guard isNear, host == self.host(other), let pair = try? Descriptor.pair() else {
-          return process.send(.failed(ticket: ticket, code: EHOSTDOWN))
-        }
-        processes[other].send(.accepted(process.address), passing: pair.theirs.number)
-        process.send(.connected(ticket: ticket), passing: pair.ours.number)
-      }
-    }
-
-    /// Calls `next` after an event of the first host that is this one.
-    func await(_ event: @escaping (Owner.Event) -> Bool, _ next: @escaping () -> Void) {
-      let owner = owners[0]
-      owner.happened = { [unowned owner] in
-        guard let last = owner.events.last, event(last) else { return }
-        owner.happened = {}
-        next()
-      }
-    }
-  }
-
-  private static func isSeen(_ event: Owner.Event) -> Bool {
-    if case .seen = event { true } else { false }
-  }
+  private typealias Scene = BluetoothScene
+  private typealias Owner = BluetoothScene.Owner
 
   @Test func `P-NET-2 A host is found, and a link to it lives on when the process is killed, which is started again`()
     throws
@@ -185,7 +22,7 @@ import Wire
     scene.run {
       scene.make()
       scene.media[0].browse(for: Self.type)
-      scene.await(Self.isSeen) {
+      scene.await(Owner.isSeen) {
         guard case .seen(_, let host, let addresses)? = scene.owners[0].events.last else { return }
         #expect(host == scene.host(1) && addresses.map(\.description) == ["rfcomm:00000000000b"])
         #expect(scene.media[0].addresses.map(\.description) == ["rfcomm:00000000000a"])
@@ -221,7 +58,7 @@ import Wire
     scene.run {
       scene.make()
       scene.media[0].browse(for: Self.type)
-      scene.await(Self.isSeen) {
+      scene.await(Owner.isSeen) {
         scene.isNear = false
         guard case .seen(_, let host, let addresses)? = scene.owners[0].events.last else { return }
         _ = scene.media[0].dial(host, at: addresses, for: Recorder()) { hasFailed = true }
@@ -268,9 +105,9 @@ import Wire
   /// Packets that break a rule: bytes, whether a descriptor goes with them, and how often.
   private static let lies: [(bytes: [UInt8], hasDescriptor: Bool, count: Int)] = [
     ([0xFF, 1, 2], false, 1), ([], true, 1), ([UInt8](repeating: 1, count: 4_096), false, 1),
-    (BluetoothReport.accepted(BluetoothAddress(1)).bytes, false, 1),
+    (BluetoothReport.accepted(BluetoothAddress(1), at: BluetoothAddress(0xA)).bytes, false, 1),
     (BluetoothReport.inquired(succeeded: true).bytes, true, 1),
-    (BluetoothReport.seen(BluetoothAddress(1), deviceClass: 0).bytes, false, 100),
+    (BluetoothReport.seen(BluetoothAddress(1), deviceClass: 0, at: [BluetoothAddress(0xA)]).bytes, false, 100),
   ]
 
   @Test(arguments: lies.indices) func `A process that lies is replaced, and links that stand go on`(_ lie: Int) throws {
@@ -279,7 +116,7 @@ import Wire
     scene.run {
       scene.make()
       scene.media[0].browse(for: Self.type)
-      scene.await(Self.isSeen) {
+      scene.await(Owner.isSeen) {
         guard case .seen(_, let host, let addresses)? = scene.owners[0].events.last else { return }
         caller.opened = { link in
           // As much as the socket holds, until another process is there.
@@ -316,12 +153,12 @@ import Wire
       scene.await({ $0 == .trouble(nil) }) {
         let process = scene.processes[0]
         for number in [file, packets.ours.number, stranger.ours.number] {
-          process.send(.accepted(BluetoothAddress(9)), passing: number)
+          process.send(.accepted(BluetoothAddress(9), at: BluetoothAddress(0xA)), passing: number)
         }
         process.send(.connected(ticket: 99), passing: stranger.ours.number)
         process.send(.failed(ticket: 98, code: 1))
         process.act = { process, command in
-          if case .connect(let ticket, _, _) = command { process.send(.connected(ticket: ticket), passing: file) }
+          if case .connect(let ticket, _, _, _) = command { process.send(.connected(ticket: ticket), passing: file) }
         }
         guard let address = try? Address(text: "rfcomm:00000000000b") else { return }
         _ = scene.media[0].dial(scene.host(1), at: [address], for: Recorder()) {
@@ -341,7 +178,7 @@ import Wire
     var failures: [UInt64] = []
     scene.run {
       process.act = { process, command in
-        if case .connect(let ticket, _, _) = command {
+        if case .connect(let ticket, _, _, _) = command {
           if ticket == 1 { return process.kill() }
           // The answer to the killed one's command, and the same twice.
           process.send(.connected(ticket: 1), passing: stranger.ours.number)
@@ -379,7 +216,7 @@ import Wire
     scene.run {
       scene.make()
       scene.media[0].browse(for: Self.type)
-      scene.await(Self.isSeen) {
+      scene.await(Owner.isSeen) {
         guard case .seen(_, let host, let addresses)? = scene.owners[0].events.last else { return }
         func crowd(_ link: SecureLink) {
           guard silent.count < 300 else {
@@ -390,7 +227,7 @@ import Wire
             guard let pair = try? Descriptor.pair(), let end = try? pair.theirs.duplicate() else { return }
             silent.append(Silent(end))
             let device = BluetoothAddress(0x1000 + UInt64(silent.count))
-            scene.processes[0].send(.accepted(device), passing: pair.ours.number)
+            scene.processes[0].send(.accepted(device, at: BluetoothAddress(0xA)), passing: pair.ours.number)
           }
           scene.reactor.schedule(after: .milliseconds(5)) { crowd(link) }
         }
@@ -421,7 +258,7 @@ import Wire
     scene.run {
       scene.make()
       scene.await({ $0 == .trouble(nil) }) {
-        scene.processes[0].send(.accepted(BluetoothAddress(9)), passing: pair.ours.number)
+        scene.processes[0].send(.accepted(BluetoothAddress(9), at: BluetoothAddress(0xA)), passing: pair.ours.number)
         scene.reactor.schedule(after: .milliseconds(100)) {
           #expect(fcntl(pair.ours.number, F_SETFL, O_RDWR) == 0)
           // The first byte of a handshake, of which the rest does not come.

@@ -6,18 +6,22 @@ import Wire
 @Suite struct BluetoothPacketTests {
   private static let host = HostID(ID128(high: 0x0102_0304_0506_0708, low: 0xF1F2_F3F4_F5F6_F7F8))
   private static let device = BluetoothAddress(0x00AA_0100_0042)
+  private static let adapter = BluetoothAddress(0x00AA_0100_0007)
 
   private static let commands: [BluetoothCommand] = [
     .serve(host, adapter: nil), .serve(host, adapter: "hci0"), .inquire(units: 1),
-    .inquire(units: BluetoothCommand.unitsMax), .search(device), .connect(ticket: .max, device, host),
+    .inquire(units: BluetoothCommand.unitsMax), .search(device, from: adapter),
+    .connect(ticket: .max, device, host, from: adapter),
     .cancel(ticket: 7), .answerPairing(id: .max, isAccepted: true), .answerPairing(id: 0, isAccepted: false),
   ]
   private static let reports: [BluetoothReport] = [
     .state(BluetoothState()),
     .state(BluetoothState(addresses: [device, BluetoothAddress(.max)], fault: .isNotDiscoverable)),
-    .seen(device, deviceClass: 0x10_4FFF), .inquired(succeeded: true), .inquired(succeeded: false),
-    .searched(device, nil),
-    .searched(device, []), .searched(device, [host, host]), .accepted(device), .connected(ticket: 1),
+    .seen(device, deviceClass: 0x10_4FFF, at: [adapter]),
+    .seen(device, deviceClass: 0, at: [BluetoothAddress](repeating: adapter, count: BluetoothState.adaptersMax)),
+    .inquired(succeeded: true), .inquired(succeeded: false), .searched(device, from: adapter, nil),
+    .searched(device, from: adapter, []), .searched(device, from: adapter, [host, host]),
+    .accepted(device, at: adapter), .connected(ticket: 1),
     .failed(ticket: 2, code: -1),
     .pairingAsked(PairingQuestion(id: 7, device: device, name: "Annas Läptop", number: 42_117)),
     .pairingAsked(
@@ -45,10 +49,24 @@ import Wire
   }
 
   @Test func `The bytes are these`() {
-    #expect(BluetoothCommand.search(Self.device).bytes == [3, 0x42, 0, 0, 1, 0xAA, 0])
     #expect(
-      BluetoothReport.searched(Self.device, [Self.host]).bytes
-        == [4, 0x42, 0, 0, 1, 0xAA, 0, 1, 1, 0xF8, 0xF7, 0xF6, 0xF5, 0xF4, 0xF3, 0xF2, 0xF1, 8, 7, 6, 5, 4, 3, 2, 1])
+      BluetoothCommand.search(Self.device, from: Self.adapter).bytes == [
+        3, 0x42, 0, 0, 1, 0xAA, 0, 7, 0, 0, 1, 0xAA, 0,
+      ])
+    let connect = BluetoothCommand.connect(ticket: 258, Self.device, Self.host, from: Self.adapter).bytes
+    #expect(connect.prefix(9) == [4, 2, 1, 0, 0, 0, 0, 0, 0] && connect.suffix(6) == [7, 0, 0, 1, 0xAA, 0])
+    #expect(
+      BluetoothReport.seen(Self.device, deviceClass: 0x10_4FFF, at: [Self.adapter]).bytes
+        == [2, 0x42, 0, 0, 1, 0xAA, 0, 0xFF, 0x4F, 0x10, 1, 7, 0, 0, 1, 0xAA, 0])
+    #expect(
+      BluetoothReport.accepted(Self.device, at: Self.adapter).bytes
+        == [5, 0x42, 0, 0, 1, 0xAA, 0, 7, 0, 0, 1, 0xAA, 0])
+    #expect(
+      BluetoothReport.searched(Self.device, from: Self.adapter, [Self.host]).bytes
+        == [
+          4, 0x42, 0, 0, 1, 0xAA, 0, 7, 0, 0, 1, 0xAA, 0, 1, 1, 0xF8, 0xF7, 0xF6, 0xF5, 0xF4, 0xF3, 0xF2, 0xF1, 8, 7, 6,
+          5, 4, 3, 2, 1,
+        ])
     #expect(BluetoothReport.failed(ticket: 258, code: 112).bytes == [7, 2, 1, 0, 0, 0, 0, 0, 0, 112, 0, 0, 0])
     let question = PairingQuestion(id: 258, device: Self.device, name: "A", number: 999_999)
     #expect(
@@ -66,10 +84,15 @@ import Wire
     #expect(BluetoothCommand(serve.prefix(17) + [16] + [UInt8](repeating: 97, count: 16)) == nil)
     #expect(BluetoothReport([1, 7, 0]) == nil && BluetoothReport([3, 2]) == nil && BluetoothReport([10]) == nil)
     // Hosts of a device that has not answered, and too many of one that has.
-    let searched = BluetoothReport.searched(Self.device, nil).bytes
+    let searched = BluetoothReport.searched(Self.device, from: Self.adapter, nil).bytes
     #expect(BluetoothReport(searched.dropLast() + [1] + [UInt8](repeating: 0, count: 16)) == nil)
     let many = [HostID](repeating: Self.host, count: BluetoothReport.hostsMax + 1)
-    #expect(BluetoothReport(BluetoothReport.searched(Self.device, many).bytes) == nil)
+    #expect(BluetoothReport(BluetoothReport.searched(Self.device, from: Self.adapter, many).bytes) == nil)
+    // A device that no adapter has found, or more than there are.
+    let adapters = [BluetoothAddress](repeating: Self.adapter, count: BluetoothState.adaptersMax + 1)
+    for adapters in [[], adapters] {
+      #expect(BluetoothReport(BluetoothReport.seen(Self.device, deviceClass: 0, at: adapters).bytes) == nil)
+    }
     #expect(BluetoothReport([UInt8](repeating: 1, count: BluetoothReport.bytesMax + 1)) == nil)
     // A number with seven digits, one where there is none, a name that is too long or no text, and no end that there is.
     let asked = BluetoothReport.pairingAsked(PairingQuestion(id: 1, device: Self.device, name: "A", number: 0)).bytes
@@ -91,7 +114,8 @@ import Wire
     if let report { #expect(report.bytes == bytes && bytes.count <= BluetoothReport.bytesMax) }
     switch report {
     case .state(let state)?: #expect(state.addresses.count <= BluetoothState.adaptersMax)
-    case .searched(_, let hosts?)?: #expect(hosts.count <= BluetoothReport.hostsMax)
+    case .seen(_, _, let adapters)?: #expect((1...BluetoothState.adaptersMax).contains(adapters.count))
+    case .searched(_, _, let hosts?)?: #expect(hosts.count <= BluetoothReport.hostsMax)
     default: break
     }
     return command != nil || report != nil
@@ -113,7 +137,9 @@ import Wire
     var random = SeededRandom(seed: 42)
     let many = [HostID](repeating: Self.host, count: BluetoothReport.hostsMax)
     let devices = [BluetoothAddress](repeating: Self.device, count: BluetoothState.adaptersMax)
-    let longest: [BluetoothReport] = [.searched(Self.device, many), .state(BluetoothState(addresses: devices))]
+    let longest: [BluetoothReport] = [
+      .searched(Self.device, from: Self.adapter, many), .state(BluetoothState(addresses: devices)),
+    ]
     let packets = Self.commands.map(\.bytes) + (Self.reports + longest).map(\.bytes)
     var read = 0
     for number in 0..<40_000 {

@@ -118,13 +118,14 @@ import Wire
     scene.happened = { event in
       guard event == .began else { return }
       if scene.count(.began) == 1 { return flood(100) }
-      try? scene.end?.socket.sendPacket(BluetoothReport.accepted(BluetoothAddress(1)).bytes, passing: 2)
+      try? scene.end?.socket.sendPacket(
+        BluetoothReport.accepted(BluetoothAddress(1), at: BluetoothAddress(2)).bytes, passing: 2)
       // Longer than the pause before a third.
       scene.reactor.schedule(after: .seconds(1)) { scene.stop() }
     }
     scene.run()
     #expect(scene.count(.began) == 2 && scene.count(.failed) == 1)
-    #expect(scene.events.last == .report(.accepted(BluetoothAddress(1)), hasSocket: true))
+    #expect(scene.events.last == .report(.accepted(BluetoothAddress(1), at: BluetoothAddress(2)), hasSocket: true))
     #expect(scene.count(.report(Self.report, hasSocket: false)) <= 1_000)
   }
 
@@ -139,7 +140,7 @@ import Wire
         switch event {
         case .began:
           guard let end = scene.end else { return }
-          let bytes = BluetoothReport.accepted(BluetoothAddress(1)).bytes
+          let bytes = BluetoothReport.accepted(BluetoothAddress(1), at: BluetoothAddress(2)).bytes
           Self.send(bytes, with: [CInt](repeating: writer, count: count), over: end.socket.number)
           close(writer)
         default:

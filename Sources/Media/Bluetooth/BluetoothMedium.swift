@@ -1,5 +1,6 @@
 internal import BluetoothProtocol
 internal import Engine
+internal import Glibc
 internal import Reactor
 internal import Wire
 
@@ -38,13 +39,23 @@ final class BluetoothMedium: Medium {
   private var hosts: [HostID: [Address]] = [:]
   private var shown: [Shown: SeenID] = [:]
   private var lastID: UInt64 = 0
-  private var dials: [UInt64: (dial: PlaceDial<BluetoothAddress>, device: BluetoothAddress)] = [:]
+  private var routes = BluetoothRoutes()
+  private var search: Search?
+  private var dials: [UInt64: (dial: PlaceDial<BluetoothPlace>, place: BluetoothPlace)] = [:]
   private var lastTicket: UInt64 = 0
   private var pairings: BluetoothPairings?
 
   private struct Shown: Hashable {
     let host: HostID
     let type: ServiceType
+  }
+
+  /// A search of the discovery, from an adapter; where the device does not answer that, others are tried until the limit.
+  private struct Search {
+    let device: BluetoothAddress
+    var adapter: BluetoothAddress
+    var others: ArraySlice<BluetoothAddress>
+    let limit: Instant
   }
 
   /// Uses one adapter, by its name in the kernel, or all.
@@ -84,7 +95,7 @@ final class BluetoothMedium: Medium {
 
   func owns(_ address: Address) -> Bool { Self.device(of: address) != nil }
 
-  var addresses: [Address] { state.addresses.map(Self.address(of:)) }
+  var addresses: [Address] { routes.adapters.map(Self.address(of:)) }
 
   private static func address(of device: BluetoothAddress) -> Address {
     // It has 19 bytes.
@@ -136,7 +147,7 @@ final class BluetoothMedium: Medium {
     for action in discovery.takeActions() {
       switch action {
       case .inquire(let units): process?.send(.inquire(units: units))
-      case .search(let device): process?.send(.search(device))
+      case .search(let device): search(device)
       case .show(let host, let devices):
         hosts[host] = devices.map(Self.address(of:))
         show(host, isNew: true)
@@ -153,6 +164,32 @@ final class BluetoothMedium: Medium {
         proceed()
       }
     }
+  }
+
+  private func search(_ device: BluetoothAddress) {
+    var others = routes.orderNear(device)[...]
+    // Without any, the discovery has been stopped.
+    guard let adapter = others.popFirst() else { return }
+    search = Search(
+      device: device, adapter: adapter, others: others, limit: now + BluetoothDiscovery.searchTimeMax)
+    process?.send(.search(device, from: adapter))
+  }
+
+  private func searched(_ device: BluetoothAddress, from adapter: BluetoothAddress, _ hosts: [HostID]?) {
+    guard var search, search.device == device, search.adapter == adapter else { return }
+    if hosts != nil {
+      routes.reached(device, from: adapter)
+    } else {
+      routes.missed(device, from: adapter)
+      if now < search.limit, let next = search.others.popFirst() {
+        search.adapter = next
+        self.search = search
+        process?.send(.search(device, from: next))
+        return
+      }
+    }
+    self.search = nil
+    discovery.searched(device, hosts, at: now)
   }
 
   /// Reports a host for each type that is browsed, and as gone for the others.
@@ -179,10 +216,12 @@ final class BluetoothMedium: Medium {
     case .began:
       process?.send(.serve(host, adapter: adapter))
     case .ended:
+      search = nil
       discovery.interrupt()
       failDials()
       pairings?.endAll()
     case .failed(let trouble):
+      search = nil
       discovery.stop()
       failDials()
       pairings?.endAll()
@@ -201,23 +240,35 @@ final class BluetoothMedium: Medium {
       let isOutage = state.addresses.isEmpty
       set(state, trouble.map { .failed($0, isOutage: isOutage) } ?? .active)
       if isOutage { discovery.stop() } else { discovery.start(at: now) }
-    case .seen(let device, let deviceClass):
-      if !state.addresses.contains(device) { discovery.seen(device, deviceClass: deviceClass) }
+    case .seen(let device, let deviceClass, let adapters):
+      // Adapters of one machine see each other.
+      if state.addresses.contains(device) { break }
+      discovery.seen(device, deviceClass: deviceClass)
+      routes.saw(device, at: adapters)
     case .inquired(let succeeded):
       discovery.inquired(succeeded: succeeded, at: now)
-    case .searched(let device, let hosts):
-      discovery.searched(device, hosts, at: now)
-    case .accepted(let device):
+    case .searched(let device, let adapter, let hosts):
+      searched(device, from: adapter, hosts)
+    case .accepted(let device, let adapter):
       guard let socket = Self.usable(socket), let owner else { break }
+      routes.reached(device, from: adapter)
       // One that left before it could be watched is ignored.
       try? handshakes.take(socket, for: owner.linkOwner(over: self))
       discovery.noticed(device, at: now)
     case .connected(let ticket):
-      dials.removeValue(forKey: ticket)?.dial.connected(Self.usable(socket))
-    case .failed(let ticket, _):
-      guard let failed = dials.removeValue(forKey: ticket) else { break }
-      failed.dial.connected(nil)
-      discovery.noticed(failed.device, at: now)
+      guard let (dial, place) = dials.removeValue(forKey: ticket) else { break }
+      routes.reached(place.device, from: place.adapter)
+      dial.connected(Self.usable(socket))
+    case .failed(let ticket, let code):
+      guard let (dial, place) = dials.removeValue(forKey: ticket) else { break }
+      // A device that answers without the host has been reached.
+      if code == ENOENT {
+        routes.reached(place.device, from: place.adapter)
+      } else {
+        routes.missed(place.device, from: place.adapter)
+      }
+      dial.connected(nil)
+      discovery.noticed(place.device, at: now)
     case .pairingAsked(let question): pairings?.asked(question)
     case .pairingEnded(let id, let end): pairings?.ended(id, end)
     }
@@ -238,6 +289,7 @@ final class BluetoothMedium: Medium {
     let (oldState, oldStanding) = (self.state, self.standing)
     self.state = state
     self.standing = standing
+    routes.use(state.addresses)
     if state.addresses != oldState.addresses { owner?.addressesChanged(of: self) }
     guard standing != oldStanding else { return }
     if case .failed(let trouble, isOutage: true) = standing {
@@ -254,22 +306,24 @@ final class BluetoothMedium: Medium {
     _ host: HostID, at addresses: [Address], for owner: any SecureLinkOwner, failed: @escaping () -> Void
   ) -> any MediumDial {
     PlaceDial(
-      of: host, at: addresses.compactMap(Self.device(of:)), within: Self.dialTimeMax, context, limits: Self.linkLimits,
-      on: reactor, owner: owner,
-      connect: { [weak self] dial, device in
-        if let self { connect(to: device, of: host, for: dial) } else { dial.connected(nil) }
+      of: host, at: routes.places(of: addresses.compactMap(Self.device(of:))), within: Self.dialTimeMax, context,
+      limits: Self.linkLimits, on: reactor, owner: owner,
+      connect: { [weak self] dial, place in
+        if let self { connect(to: place, of: host, for: dial) } else { dial.connected(nil) }
       },
-      place: Self.device(of:), failed: failed)
+      place: { [weak self] address in
+        Self.device(of: address).flatMap { self?.routes.places(of: [$0]).first }
+      }, failed: failed)
   }
 
-  private func connect(to device: BluetoothAddress, of host: HostID, for dial: PlaceDial<BluetoothAddress>) {
-    guard !state.addresses.isEmpty, dials.count < Self.dialsMax, let process else {
+  private func connect(to place: BluetoothPlace, of host: HostID, for dial: PlaceDial<BluetoothPlace>) {
+    guard routes.adapters.contains(place.adapter), dials.count < Self.dialsMax, let process else {
       return reactor.soon { dial.connected(nil) }
     }
     lastTicket += 1
     let ticket = lastTicket
-    dials[ticket] = (dial, device)
-    process.send(.connect(ticket: ticket, device, host))
+    dials[ticket] = (dial, place)
+    process.send(.connect(ticket: ticket, place.device, host, from: place.adapter))
     reactor.schedule(after: Self.dialTimeMax) { [weak self] in self?.forget(ticket) }
   }
 

@@ -4,34 +4,48 @@ internal import CBluetooth
 internal import Glibc
 internal import Reactor
 
-/// A thread for calls that wait for the kernel or for bluetoothd, one after another: inquiries, and the registration of a
-/// record at bluetoothd's own socket.
-final class Inquirer: @unchecked Sendable {
-  // `@unchecked`: `local` is touched on this thread alone, and its loop may be asked from anywhere.
+/// A thread for calls that wait for the kernel or for bluetoothd, one after another: inquiries of an adapter, or the registration of
+/// a record at bluetoothd's own socket.
+final class WaitingThread: @unchecked Sendable {
+  // `@unchecked`: `local` is touched on this thread alone, `inquiring` on the owner's, and its loop may be asked from anywhere.
 
   private static let devicesMax: CInt = 64
 
   private let reactor: Reactor
   private let owner: Reactor
   private var local: UnsafeMutablePointer<sdp_session_t>?
+  /// This thread, while it waits for an inquiry.
+  private var inquiring: pthread_t?
 
   /// Reports on the owner's loop.
   init(reportingOn owner: Reactor) throws(SystemError) {
     self.owner = owner
+    Self.letSignalsInterrupt()
     reactor = try Reactor()
     reactor.start()
   }
 
-  /// Inquires on each adapter in turn. Nil where none could.
-  func inquire(on adapters: [CInt], units: UInt8, done: @escaping @Sendable ([InquiredDevice]?) -> Void) {
-    reactor.post { [owner] in
-      var found: [InquiredDevice]?
-      for adapter in adapters {
-        guard let devices = Self.inquire(on: adapter, CInt(units)) else { continue }
-        found = (found ?? []) + devices
+  /// Nil where it could not.
+  func inquire(on adapter: CInt, units: UInt8, done: @escaping @Sendable ([InquiredDevice]?) -> Void) {
+    reactor.post { [self, owner] in
+      let thread = pthread_self()
+      owner.post { [self] in inquiring = thread }
+      let found = Self.inquire(on: adapter, CInt(units))
+      owner.post { [self] in
+        inquiring = nil
+        done(found)
       }
-      owner.post { [found] in done(found) }
     }
+  }
+
+  /// Ends the inquiry with an error: the kernel waits for its end or for a signal.
+  func interrupt() { if let inquiring { pthread_kill(inquiring, SIGUSR1) } }
+
+  /// The handler does nothing, and no call is begun again after it.
+  private static func letSignalsInterrupt() {
+    var action = sigaction()
+    action.__sigaction_handler.sa_handler = { _ in }
+    sigaction(SIGUSR1, &action, nil)
   }
 
   private static func inquire(on adapter: CInt, _ units: CInt) -> [InquiredDevice]? {
