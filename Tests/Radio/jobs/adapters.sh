@@ -1,0 +1,99 @@
+# Several adapters: host A has hci0 and hci1, and host B hci2, which refuses connections of hci0 at first: A finds B by both, and connects
+# by hci1. Then both of A's reach B, and are turned off and on in turn, in a session and while A looks for B.
+. /share/jobs/kit.sh
+
+controllers 3
+host A
+host B
+OTHER=$(controller 2)
+
+# refuse true|false: whether hci2 refuses hci0, which goes on to find it.
+refuse() {
+  dbus-send --system --print-reply --dest=org.bluez "/org/bluez/hci2/dev_$(controller 0 | tr : _)" \
+    org.freedesktop.DBus.Properties.Set string:org.bluez.Device1 string:Blocked "variant:boolean:$1" >/dev/null
+}
+
+# reaches ADAPTER: whether it connects with hci2.
+reaches() { timeout 20 l2ping -i "$1" -c 1 -t 5 "$OTHER" >/dev/null 2>&1; }
+
+# with_two COMMAND…: all adapters of A are those but hci2.
+with_two() {
+  LD_PRELOAD=/share/hide.so HIDDEN=2
+  export LD_PRELOAD HIDDEN
+  "$@"
+  local result=$?
+  unset LD_PRELOAD HIDDEN
+  return "$result"
+}
+
+# receive: B waits, and neither looks for A nor connects with it; `end_chats` ends it.
+receive() {
+  # shellcheck disable=SC2016
+  on B sh -c 'echo $$ >/tmp/chat.pid; : >/tmp/said
+    exec /share/vicinity receive radio --accept --name Bert --keys ephemeral --medium bluetooth:hci2 --json --to-folder /tmp/files \
+      >/tmp/said 2>/tmp/failed' &
+  eventually 60 happened B '"event":"started"'
+}
+
+# send TEXT: A looks for B, and sends it a message.
+send() {
+  # shellcheck disable=SC2016
+  with_two on A sh -c 'exec timeout 120 /share/vicinity send radio Bert --message "$1" --keys ephemeral --medium bluetooth --json \
+    >/tmp/said 2>/tmp/failed' _ "$1"
+}
+
+received() { eventually 30 happened B "\"text\":\"$1\"" && end_chats B; }
+
+# A has one link with B at most, whichever of its adapters that goes by.
+carrier() {
+  CARRIER=
+  for each in hci0 hci1; do
+    hcitool -i "$each" con | grep -q "$OTHER" && CARRIER=$each
+  done
+  [ -n "$CARRIER" ]
+}
+
+# The adapter of the link is turned off, and the session goes on by the other one.
+changes() {
+  local before
+  eventually 30 carrier || return 1
+  before=$CARRIER
+  say "the link goes by $before"
+  hciconfig "$before" down
+  says A B "without $before" && says B A "so it is without $before" || return 1
+  eventually 30 carrier && say "the link goes by $CARRIER" && [ "$CARRIER" != "$before" ] || return 1
+  hciconfig "$before" up
+  hciconfig "$before" piscan
+  says A B "with $before again"
+}
+
+# The adapter that inquires first is turned off while it does so, and B comes afterwards.
+interrupted() {
+  send 'after all' &
+  local sender=$!
+  eventually 30 inquires hci0 || return 1
+  hciconfig hci0 down
+  say "hci0 went down while it inquired"
+  receive || return 1
+  wait "$sender" && received 'after all'
+}
+
+inquires() { hciconfig "$1" | grep -q INQUIRY; }
+
+refuse true
+passes "adapters: hci0 does not reach the other host, and hci1 does" eval '! reaches hci0 && reaches hci1'
+receive
+passes "P-NET-2 adapters: a peer is found and connected by the one that reaches it" eval "send 'Soup is ready' && received 'Soup is ready'"
+on A tail -n 3 /tmp/said /tmp/failed
+refuse false
+passes "adapters: hci0 reaches the other host" eventually 30 reaches hci0
+chat B radio Bert --medium bluetooth:hci2
+with_two chat A radio Anna --medium bluetooth
+passes "P-NET-2 adapters: a peer is connected" eventually 120 happened A '"event":"connected"'
+passes "P-NET-2 adapters: messages go both ways" eval "says A B 'I come' && says B A 'come in'"
+passes "P-NET-2 adapters: a session goes on when its adapter is turned off" changes
+passes "P-NET-2 adapters: and when the other one is" changes
+end_chats A B
+passes "P-NET-2 adapters: a peer is found when an adapter is turned off while it inquires" interrupted
+for each in A B; do on "$each" tail -n 3 /tmp/said /tmp/failed; done
+finish
