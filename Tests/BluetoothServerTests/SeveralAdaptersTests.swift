@@ -89,10 +89,12 @@ import Wire
     }
   }
 
-  @Test func `An inquiry that is stopped once its time is over frees its adapter for the next round`() async throws {
+  @Test func `Inquiries that are stopped once their time is over free their adapters for the next round`() async throws
+  {
     try await Scene.run { reactor in
       let system = FakeSystem()
-      system.endless = [0]
+      system.present = Self.present
+      system.endless = [0, 1]
       system.isStoppable = true
       system.inquired = Self.found(Scene.device)
       let inquiries = Inquiries(by: system, on: reactor, patience: .milliseconds(20))
@@ -101,11 +103,11 @@ import Wire
           inquiries.begin(on: system.present, units: 1) { waiting.resume(returning: $0) }
         }
       }
-      #expect(await inquire() == nil)
-      #expect(system.stopped == [0])
+      #expect(await inquire()?.map(\.adapters) == [[Self.third]])
+      #expect(system.stopped == [0, 1])
       system.endless = []
-      #expect(await inquire()?.map(\.address) == [Scene.device])
-      #expect(system.stopped == [0] && system.inquiries == [0, 0])
+      #expect(await inquire()?.map(\.adapters) == [Self.adapters])
+      #expect(system.stopped == [0, 1] && system.inquiries == [0, 1, 2, 0, 1, 2])
       withExtendedLifetime(inquiries) {}
     }
   }

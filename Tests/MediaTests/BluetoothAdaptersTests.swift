@@ -175,6 +175,18 @@ import Wire
     #expect(scene.owners[1].incoming.received == bytes && caller.ends.isEmpty)
   }
 
+  @Test func `An adapter of this machine that another one sees is no device`() throws {
+    let scene = try Self.scene()
+    let (process, honest) = (scene.processes[0], scene.processes[0].act)
+    process.act = { process, command in
+      if case .inquire = command { process.send(.seen(Self.second, deviceClass: 0x104, at: [Self.first])) }
+      honest(process, command)
+    }
+    findAndDial(scene, for: Recorder()) { _ in scene.stop() }
+    #expect(process.commands.contains(.search(Self.device, from: Self.first)))
+    #expect(!process.commands.contains { if case .search(Self.second, _) = $0 { true } else { false } })
+  }
+
   @Test func `Adapters that a process names and does not have, or has twice, are asked for nothing`() throws {
     let scene = try Self.scene()
     let (process, honest) = (scene.processes[0], scene.processes[0].act)
