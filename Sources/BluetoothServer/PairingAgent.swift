@@ -26,10 +26,8 @@ final class PairingAgent: @unchecked Sendable {
   private static let pause: Duration = .seconds(30)
 
   private struct Question {
-    let device: BluetoothAddress
+    let object: DeviceObject
     let path: String
-    /// The adapter at which it asks, by its name.
-    var adapter: String { path.split(separator: "/").dropLast().last.map(String.init) ?? "" }
     var number: UInt32?
     let call: BusInvocation
     let limit: Timer
@@ -120,14 +118,14 @@ final class PairingAgent: @unchecked Sendable {
   }
 
   private func begin(_ call: BusInvocation, _ path: String, _ number: UInt32?) -> UInt32? {
-    guard let device = BluetoothAddress(objectPath: path), open.count < Self.openMax else {
+    guard let object = DeviceObject(path), open.count < Self.openMax else {
       call.reject("too many devices want to be paired")
       return nil
     }
     lastID &+= 1
     let id = lastID
     let limit = reactor.schedule(after: PairingQuestion.timeMax) { [unowned self] in end(id, .timedOut) }
-    open[id] = Question(device: device, path: path, number: number, call: call, limit: limit)
+    open[id] = Question(object: object, path: path, number: number, call: call, limit: limit)
     return id
   }
 
@@ -135,14 +133,14 @@ final class PairingAgent: @unchecked Sendable {
   /// asked about all others.
   private func authorize(_ id: UInt32) {
     guard let question = open[id] else { return }
-    open[id]?.search = search(question.device, question.adapter) { [unowned self] hasHosts in
+    open[id]?.search = search(question.object.device, question.object.adapter) { [unowned self] hasHosts in
       if hasHosts { end(id, .accepted) } else { ask(id) }
     }
   }
 
   private func ask(_ id: UInt32) {
     guard let question = open[id] else { return }
-    guard limits.takes(question.device, at: Reactor.now) else { return end(id, .declined) }
+    guard limits.takes(question.object.device, at: Reactor.now) else { return end(id, .declined) }
     bus?.call(
       Self.service, question.path, "org.freedesktop.DBus.Properties", "Get",
       [.string("org.bluez.Device1"), .string("Alias")]
@@ -154,10 +152,10 @@ final class PairingAgent: @unchecked Sendable {
     var name = ""
     if case .success(let values) = answer, case .variant(.string(let text))? = values.first { name = text }
     // bluetoothd makes one of the address for a device without a name.
-    if name == question.device.description.replacing(":", with: "-") { name = "" }
+    if name == question.object.device.description.replacing(":", with: "-") { name = "" }
     while name.utf8.count > PairingQuestion.nameBytesMax { name.removeLast() }
     open[id]?.isReported = true
-    report(.pairingAsked(PairingQuestion(id: id, device: question.device, name: name, number: question.number)))
+    report(.pairingAsked(PairingQuestion(id: id, device: question.object.device, name: name, number: question.number)))
   }
 
   // MARK: Answers
@@ -175,7 +173,7 @@ final class PairingAgent: @unchecked Sendable {
     question.search?.cancel()
     switch end {
     case .accepted:
-      limits.forget(question.device)
+      limits.forget(question.object.device)
       question.call.reply()
     case .declined: question.call.reject("it was declined")
     case .timedOut: question.call.reject("nobody has answered")
@@ -187,14 +185,4 @@ final class PairingAgent: @unchecked Sendable {
 
 extension BusInvocation {
   fileprivate func reject(_ reason: String) { refuse(BusError("org.bluez.Error.Rejected", reason)) }
-}
-
-extension BluetoothAddress {
-  /// The device of an object of bluetoothd's, such as `/org/bluez/hci0/dev_00_AA_01_00_00_42`.
-  fileprivate init?(objectPath path: String) {
-    guard let last = path.split(separator: "/").last, last.hasPrefix("dev_") else { return nil }
-    let digits = last.dropFirst(4).split(separator: "_", omittingEmptySubsequences: false)
-    guard digits.count == 6, digits.allSatisfy({ $0.utf8.count == 2 }) else { return nil }
-    self.init(text: digits.joined().lowercased())
-  }
 }
