@@ -59,7 +59,7 @@ struct EveryResourceTests {
     "bytes",
     "bytesPerSecond", "timeLeft", "damaged", "expiresAt", "session", "adhoc", "missed", "oldest", "awaySince",
     "suspended", "adhocProblem", "adhocUntil", "basePath",
-    "members", "sessions", "group", "resources", "via", "Event.medium",
+    "members", "sessions", "group", "resources", "via", "Event.medium", "AuditEntry.device",
     "RadioNetwork.url", "RadioStation.address", "RadioStation.name",
   ]
 
