@@ -23,14 +23,14 @@ PACKAGES = """busybox-static dash util-linux coreutils grep sed mawk kmod bluez 
 LEFT_OUT = re.compile(r"perl|initramfs-tools|linux-base|klibc|^dpkg_|python")
 
 PROGRAMS = """busybox dash date timeout env setsid nsenter unshare seq dd sha256sum grep sed mawk kmod bluetoothd btvirt bluetoothctl
-  btmon bt-agent hciconfig hcitool sdptool rfcomm l2ping dbus-daemon dbus-send iw wpa_supplicant wpa_cli ip ping avahi-daemon
+  btmon bt-agent btattach hciconfig hcitool sdptool rfcomm l2ping dbus-daemon dbus-send iw wpa_supplicant wpa_cli ip ping avahi-daemon
   avahi-browse""".split()
 # Loaded by name while a program runs.
 PLUGINS = ["libnss_files.so.2", "libnss_mdns4_minimal.so.2", "libgcc_s.so.1"]
 # Parts of the C library that the tested program needs.
 PLUGINS += [f"lib{name}" for name in ("m.so.6", "dl.so.2", "rt.so.1", "pthread.so.0", "resolv.so.2")]
 MODULES = """virtio_pci virtio_net virtio_console 9p 9pnet_virtio veth bridge af_packet drbg jitterentropy_rng ecdh_generic algif_hash
-  algif_skcipher cmac ccm gcm ctr cbc sha512_generic hmac bluetooth rfcomm bnep hci_vhci cfg80211 mac80211 mac80211_hwsim""".split()
+  algif_skcipher cmac ccm gcm ctr cbc sha512_generic hmac bluetooth rfcomm bnep hci_vhci hci_uart cfg80211 mac80211 mac80211_hwsim""".split()
 FOLDERS = ["/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/lib64", "/usr/lib", "/lib", "/usr/libexec/bluetooth"]
 CONFIGURATION = [
     "/usr/share/dbus-1/system.conf", "/usr/share/dbus-1/system.d", "/etc/dbus-1/system.d", "/etc/avahi", "/etc/bluetooth",

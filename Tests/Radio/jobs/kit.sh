@@ -75,25 +75,40 @@ radios() {
   eventually 10 test -d "/sys/class/net/wlan$(($1 - 1))"
 }
 
-# controllers COUNT: virtual Bluetooth controllers hci0 to the last, within reach of each other, and the machine's D-Bus and
-# bluetoothd. They are paired in advance: btvirt does not pair well.
+# controllers COUNT: virtual Bluetooth controllers hci0 to the last, within reach of each other, and what `bluetooth` begins.
 controllers() {
-  local one other
+  local last=$(($1 - 1))
   modprobe -a drbg ecdh_generic algif_hash algif_skcipher cmac bluetooth rfcomm bnep hci_vhci
+  btvirt "-l$1" >/tmp/btvirt.log 2>&1 &
+  eventually 20 test -d "/sys/class/bluetooth/hci$last"
+  # shellcheck disable=SC2046
+  for each in $(seq 0 "$last"); do bonds "$(controller "$each")" $(for each in $(seq 0 "$last"); do controller "$each"; done); done
+  bluetooth "$1"
+}
+
+# airborne: the controller that the machine has in the air of all machines, as hci0, and what `bluetooth` begins.
+airborne() {
+  modprobe -a drbg ecdh_generic algif_hash algif_skcipher cmac bluetooth rfcomm bnep hci_uart
+  btattach -B /dev/hvc0 -P h4 >/tmp/btattach.log 2>&1 &
+  eventually 30 has_address || cat /tmp/btattach.log
+  # Those that the air gives, in the order in which machines come.
+  bonds "$(own_address)" 00:AA:01:00:00:42 00:AA:01:01:00:42 00:AA:01:02:00:42
+  bluetooth 1
+}
+
+has_address() { [ -n "$(own_address)" ]; }
+own_address() { hciconfig hci0 | sed -n 's/.*BD Address: \(00:AA[0-9A-F:]*\).*/\1/p'; }
+
+# bluetooth COUNT: the machine's D-Bus and bluetoothd, the first adapters visible, and an agent that lets all be paired.
+bluetooth() {
+  local last=$(($1 - 1))
   printf '[General]\nControllerMode = bredr\nDiscoverableTimeout = 0\n[Policy]\nAutoEnable=true\n' >/etc/bluetooth/main.conf
-  for one in $(seq 0 $(($1 - 1))); do
-    for other in $(seq 0 $(($1 - 1))); do
-      [ "$one" = "$other" ] || pair "$(controller "$one")" "$(controller "$other")"
-    done
-  done
   dbus-daemon --system --nopidfile --fork
   eventually 10 test -S /run/dbus/system_bus_socket
-  btvirt "-l$1" >/tmp/btvirt.log 2>&1 &
-  eventually 20 test -d "/sys/class/bluetooth/hci$(($1 - 1))"
   bluetooth_daemon
-  for one in $(seq 0 $(($1 - 1))); do
-    eventually 30 sh -c "hciconfig hci$one | grep -q 'UP RUNNING'"
-    hciconfig "hci$one" piscan
+  for each in $(seq 0 "$last"); do
+    eventually 30 sh -c "hciconfig hci$each | grep -q 'UP RUNNING'"
+    hciconfig "hci$each" piscan
   done
   bt-agent -c NoInputNoOutput >/tmp/agent.log 2>&1 &
   eventually 20 grep -q 'Default agent requested' /tmp/agent.log
@@ -108,11 +123,18 @@ bluetooth_daemon() {
 # controller NUMBER: the address that btvirt gives it.
 controller() { printf '00:AA:01:%02X:00:%02X' "$1" "$1"; }
 
-# pair OWN OTHER: the key of a bond, as bluetoothd keeps it; it is btvirt's constant one.
-pair() {
-  mkdir -p "/var/lib/bluetooth/$1/$2"
-  printf '[General]\nName=other\nSupportedTechnologies=BR/EDR;\nTrusted=true\nBlocked=false\n' >"/var/lib/bluetooth/$1/$2/info"
-  printf '[LinkKey]\nKey=00010203040506070809000102030405\nType=7\nPINLength=0\n' >>"/var/lib/bluetooth/$1/$2/info"
+# bonds OWN OTHER…: the keys of bonds with the others, as bluetoothd keeps them, which it has from the start: btvirt does not pair
+# well. A key is btvirt's constant one.
+bonds() {
+  local own=$1 folder
+  shift
+  for each in "$@"; do
+    [ "$each" != "$own" ] || continue
+    folder=/var/lib/bluetooth/$own/$each
+    mkdir -p "$folder"
+    printf '[General]\nName=other\nSupportedTechnologies=BR/EDR;\nTrusted=true\nBlocked=false\n' >"$folder/info"
+    printf '[LinkKey]\nKey=00010203040506070809000102030405\nType=7\nPINLength=0\n' >>"$folder/info"
+  done
 }
 
 # bus HOST: the host's own D-Bus.
@@ -256,6 +278,18 @@ lan() {
     discovery "$each" "lan$each"
   done
 }
+
+# cable HOST: the machine's end of the cable between machines becomes the host's, with Avahi on it.
+cable() {
+  ip link set eth0 netns "$(eval echo "\$HOST_$1")"
+  on "$1" ip link set eth0 up
+  bus "$1"
+  discovery "$1" eth0
+}
+
+# done_here THING, done_there THING: what one machine tells the others, and waits for.
+done_here() { : >"/share/told/$1"; }
+done_there() { eventually 240 test -e "/share/told/$1"; }
 
 # end_chats HOST…
 end_chats() {
