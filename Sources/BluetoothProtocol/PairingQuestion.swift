@@ -23,12 +23,17 @@ public struct PairingQuestion: Hashable, Sendable {
   public var name: String
   /// The number that both devices show; nil where the other one shows none.
   public var number: UInt32?
+  /// The time that is left for an answer, in milliseconds: to ask takes some of it.
+  public var millisecondsLeft: UInt16
 
-  public init(id: UInt32, device: BluetoothAddress, name: String, number: UInt32?) {
+  public init(
+    id: UInt32, device: BluetoothAddress, name: String, number: UInt32?, timeLeft: Duration = timeMax
+  ) {
     self.id = id
     self.device = device
     self.name = name
     self.number = number
+    millisecondsLeft = UInt16(max(.zero, min(timeLeft, Self.timeMax)) / .milliseconds(1))
   }
 }
 
@@ -36,9 +41,11 @@ extension PacketReader {
   mutating func pairingQuestion() -> PairingQuestion? {
     guard let id = number(bytes: 4), let device = address(), let name = text(),
       name.utf8.count <= PairingQuestion.nameBytesMax, let hasNumber = flag(), let number = number(bytes: 4),
-      hasNumber ? number <= PairingQuestion.numberMax : number == 0
+      hasNumber ? number <= PairingQuestion.numberMax : number == 0,
+      let left = self.number(bytes: 2).map({ Duration.milliseconds($0) }), left <= PairingQuestion.timeMax
     else { return nil }
-    return PairingQuestion(id: UInt32(id), device: device, name: name, number: hasNumber ? UInt32(number) : nil)
+    return PairingQuestion(
+      id: UInt32(id), device: device, name: name, number: hasNumber ? UInt32(number) : nil, timeLeft: left)
   }
 }
 
@@ -49,5 +56,6 @@ extension PacketWriter {
     put(question.name)
     put(question.number == nil ? 0 : 1)
     put(UInt64(question.number ?? 0), bytes: 4)
+    put(UInt64(question.millisecondsLeft), bytes: 2)
   }
 }

@@ -30,6 +30,7 @@ final class PairingAgent: @unchecked Sendable {
     let path: String
     var number: UInt32?
     let call: BusInvocation
+    let began = Reactor.now
     let limit: Timer
     var search: HostSearch?
     /// Whether the host knows of it.
@@ -155,7 +156,11 @@ final class PairingAgent: @unchecked Sendable {
     if name == question.object.device.description.replacing(":", with: "-") { name = "" }
     while name.utf8.count > PairingQuestion.nameBytesMax { name.removeLast() }
     open[id]?.isReported = true
-    report(.pairingAsked(PairingQuestion(id: id, device: question.object.device, name: name, number: question.number)))
+    let timeLeft = PairingQuestion.timeMax - .nanoseconds(Reactor.now - question.began)
+    report(
+      .pairingAsked(
+        PairingQuestion(
+          id: id, device: question.object.device, name: name, number: question.number, timeLeft: timeLeft)))
   }
 
   // MARK: Answers

@@ -26,7 +26,8 @@ import Wire
     .pairingAsked(PairingQuestion(id: 7, device: device, name: "Annas Läptop", number: 42_117)),
     .pairingAsked(
       PairingQuestion(
-        id: .max, device: device, name: String(repeating: "é", count: PairingQuestion.nameBytesMax / 2), number: nil)),
+        id: .max, device: device, name: String(repeating: "é", count: PairingQuestion.nameBytesMax / 2), number: nil,
+        timeLeft: .zero)),
     .pairingEnded(id: 7, .accepted), .pairingEnded(id: .max, .cancelled),
   ]
 
@@ -71,7 +72,7 @@ import Wire
     let question = PairingQuestion(id: 258, device: Self.device, name: "A", number: 999_999)
     #expect(
       BluetoothReport.pairingAsked(question).bytes
-        == [8, 2, 1, 0, 0, 0x42, 0, 0, 1, 0xAA, 0, 1, 65, 1, 0x3F, 0x42, 0x0F, 0])
+        == [8, 2, 1, 0, 0, 0x42, 0, 0, 1, 0xAA, 0, 1, 65, 1, 0x3F, 0x42, 0x0F, 0, 0xA8, 0x61])
     #expect(BluetoothReport.pairingEnded(id: 1, .timedOut).bytes == [9, 1, 0, 0, 0, 3])
     #expect(BluetoothCommand.answerPairing(id: 3, isAccepted: true).bytes == [6, 3, 0, 0, 0, 1])
   }
@@ -94,12 +95,14 @@ import Wire
       #expect(BluetoothReport(BluetoothReport.seen(Self.device, deviceClass: 0, at: adapters).bytes) == nil)
     }
     #expect(BluetoothReport([UInt8](repeating: 1, count: BluetoothReport.bytesMax + 1)) == nil)
-    // A number with seven digits, one where there is none, a name that is too long or no text, and no end that there is.
+    // A number with seven digits, one where there is none, a name that is too long or no text, more time than there is, and no
+    // end that there is.
     let asked = BluetoothReport.pairingAsked(PairingQuestion(id: 1, device: Self.device, name: "A", number: 0)).bytes
     #expect(BluetoothReport(asked) != nil)
-    #expect(BluetoothReport(asked.prefix(14) + [0x40, 0x42, 0x0F, 0]) == nil)
-    #expect(BluetoothReport(asked.prefix(13) + [0, 1, 0, 0, 0]) == nil)
-    #expect(BluetoothReport(asked.prefix(12) + [0xFF] + asked.suffix(5)) == nil)
+    #expect(BluetoothReport(asked.prefix(14) + [0x40, 0x42, 0x0F, 0, 0, 0]) == nil)
+    #expect(BluetoothReport(asked.prefix(13) + [0, 1, 0, 0, 0, 0, 0]) == nil)
+    #expect(BluetoothReport(asked.dropLast(2) + [0xA9, 0x61]) == nil)
+    #expect(BluetoothReport(asked.prefix(12) + [0xFF] + asked.suffix(7)) == nil)
     let long = PairingQuestion(
       id: 1, device: Self.device, name: String(repeating: "a", count: PairingQuestion.nameBytesMax + 1), number: 0)
     #expect(BluetoothReport(BluetoothReport.pairingAsked(long).bytes) == nil)

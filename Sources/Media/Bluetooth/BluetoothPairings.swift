@@ -80,7 +80,7 @@ final class BluetoothPairings {
           number: question.number.map { number in
             let digits = String(number)
             return String(repeating: "0", count: 6 - digits.count) + digits
-          }, timeLeft: PairingQuestion.timeMax)))
+          }, timeLeft: .milliseconds(question.millisecondsLeft))))
   }
 
   func ended(_ id: UInt32, _ end: PairingQuestion.End) {
