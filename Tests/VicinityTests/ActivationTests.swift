@@ -7,7 +7,7 @@ import Testing
 @testable import vicinity
 
 /// Requests that wait in a socket which outlives the gateway, as systemd's does, are answered by the one that comes.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct ActivationTests {
+@Suite(.ownThread, .timeLimit(.minutes(5)), .serialized) struct ActivationTests {
   /// Holds the socket as systemd would, starts gateways with it, one after another, and sends requests all the while.
   /// It prints how many requests were answered and the failures of the others.
   private static let rig = """

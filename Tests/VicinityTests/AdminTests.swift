@@ -8,7 +8,7 @@ import Testing
 @testable import vicinity
 
 /// Recovery of access from the gateway's own machine.
-@Suite(.timeLimit(.minutes(2))) struct AdminTests {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct AdminTests {
   @Test("A reset ends operators' tokens at the running gateway and shows a code; members stay, unless everybody goes")
   func running() throws {
     let folder = TemporaryFolder()

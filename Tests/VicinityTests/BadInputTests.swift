@@ -6,7 +6,7 @@ import Testing
 @testable import vicinity
 
 /// The program's answers to unusable input: the fault, its cause and its cure, on standard error.
-@Suite(.serialized) struct BadInputTests {
+@Suite(.ownThread, .serialized) struct BadInputTests {
   private let alone = ["--discovery", "static", "--keys", "ephemeral"]
 
   /// Returns the rest of standard error.

@@ -6,7 +6,7 @@ import Testing
 @testable import vicinity
 
 /// The real program with its process for Bluetooth, beside a bluetoothd that is played by the test.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct BluetoothTests {
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct BluetoothTests {
   private static let device = BusValue.objectPath(FakeBluetoothDaemon.device)
 
   private func withChat(

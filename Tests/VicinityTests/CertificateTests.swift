@@ -8,7 +8,7 @@ import Testing
 @testable import vicinity
 
 /// HTTPS of a gateway, held against clients that are strict.
-@Suite(.timeLimit(.minutes(2)), .serialized) struct CertificateTests {
+@Suite(.ownThread, .timeLimit(.minutes(2)), .serialized) struct CertificateTests {
   private let folder = TemporaryFolder()
 
   private func gateway() throws -> (program: Program, port: UInt16) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import vicinity
 
-@Suite struct CompletionTests {
+@Suite(.ownThread) struct CompletionTests {
   /// The output of a shell that runs the commands.
   private func shell(_ name: String, _ commands: String, _ folder: TemporaryFolder) throws -> String {
     let script = try folder.write(Array(commands.utf8), to: "commands")

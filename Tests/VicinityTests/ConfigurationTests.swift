@@ -7,7 +7,7 @@ import Testing
 @testable import vicinity
 
 /// The options of an operator: on the command line, in the environment and in a file.
-@Suite(.timeLimit(.minutes(2))) struct ConfigurationTests {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct ConfigurationTests {
   private func parse(
     _ line: String, _ file: String? = nil, at path: String = "/etc/vicinity/vicinity.conf",
     environment: [String: String] = [:]

@@ -9,7 +9,7 @@ import struct Reactor.SocketAddress
 @testable import Nearby
 @testable import vicinity
 
-@Suite struct DoctorTests {
+@Suite(.ownThread) struct DoctorTests {
   // MARK: The packet filter
 
   /// As `nft --json` shows a match of a field of the packet, a verdict, and a chain with its rules.

@@ -4,7 +4,7 @@ import Testing
 @testable import vicinity
 
 /// The list of who is nearby, on a terminal and without one.
-@Suite(.serialized) struct GatherTests {
+@Suite(.ownThread, .serialized) struct GatherTests {
   private func advertise(_ name: String, _ arguments: String...) throws -> (program: Program, place: [String]) {
     let program = try Program(
       ["advertise", "game", "--json", "--discovery", "static", "--keys", "ephemeral", "--name", name] + arguments)

@@ -9,7 +9,7 @@ import Testing
 @testable import vicinity
 
 /// The addresses of a gateway: conflicts there, and how a browser of the same machine reaches it.
-@Suite(.timeLimit(.minutes(2))) struct ListenTests {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct ListenTests {
   private static func gateway(_ folder: TemporaryFolder, _ options: [String], environment: [String: String] = [:])
     throws -> Program
   {

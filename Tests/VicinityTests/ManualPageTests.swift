@@ -2,7 +2,7 @@ import Testing
 
 @testable import vicinity
 
-@Suite struct ManualPageTests {
+@Suite(.ownThread) struct ManualPageTests {
   private let pages = ManualPage(syntax: .vicinity)
 
   /// A page as `man` shows it, but for its lines.

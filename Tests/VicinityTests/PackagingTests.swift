@@ -8,7 +8,7 @@ import Testing
 @testable import Nearby
 
 /// The files that are installed beside the program, checked by systemd's own tools.
-@Suite(.timeLimit(.minutes(2))) struct PackagingTests {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct PackagingTests {
   @Test("systemd finds no fault in the units, and they shut out as much as docs/operations.md says")
   func units() throws {
     let folder = TemporaryFolder()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Nearby
 
-@Suite struct PortTests {
+@Suite(.ownThread) struct PortTests {
   @Test func `A port that is taken, for links or for probes alone, is told with who has it`() throws {
     #expect(PortCheck.findings(0).map(\.state) == [.good])
     let listener = try Descriptor.listening(at: .anyV4(port: 0))

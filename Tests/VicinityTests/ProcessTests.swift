@@ -5,7 +5,7 @@ import Testing
 @testable import vicinity
 
 /// The program as it is run: what it says where, and how it ends.
-@Suite(.serialized) struct ProcessTests {
+@Suite(.ownThread, .serialized) struct ProcessTests {
   @Test func `Help is told on standard output, and is success`() throws {
     for arguments in [[], ["help"], ["--help"]] {
       let program = try Program(arguments)

@@ -7,7 +7,7 @@ import Testing
 @testable import Nearby
 
 /// The metrics of a gateway, as Prometheus scrapes them.
-@Suite(.timeLimit(.minutes(2))) struct PrometheusTests {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct PrometheusTests {
   @Test("Prometheus, told what docs/operations.md says, reads each number, and answers with what the gateway says")
   func scraped() throws {
     let folder = TemporaryFolder()

@@ -8,7 +8,7 @@ import Testing
 @testable import vicinity
 
 /// A gateway behind nginx, which ends TLS and keeps its connections to the gateway.
-@Suite(.timeLimit(.minutes(2)), .serialized) struct ProxyTests {
+@Suite(.ownThread, .timeLimit(.minutes(2)), .serialized) struct ProxyTests {
   private let folder = TemporaryFolder()
 
   /// Free again by the time it is used.

@@ -8,7 +8,7 @@ import Testing
 @testable import vicinity
 
 /// A gateway and the codes that let people in.
-@Suite(.timeLimit(.minutes(2))) struct ServeTests {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct ServeTests {
   @Test("A gateway without a terminal says no code; 'vicinity pair' gets one, for the role that is asked for")
   func pairing() throws {
     let folder = TemporaryFolder()

@@ -8,7 +8,7 @@ import Testing
 @testable import vicinity
 
 /// A gateway as a service: its notifications to the supervisor, its inherited sockets and its end.
-@Suite(.timeLimit(.minutes(2))) struct ServiceTests {
+@Suite(.ownThread, .timeLimit(.minutes(2))) struct ServiceTests {
   @Test("A supervisor hears that the service is ready, lives and stops, and SIGTERM ends it with success")
   func supervised() throws {
     let folder = TemporaryFolder()

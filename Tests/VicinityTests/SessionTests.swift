@@ -5,7 +5,7 @@ import Testing
 @testable import vicinity
 
 /// Several of the real program, in sessions with each other over loopback.
-@Suite(.serialized) struct SessionTests {
+@Suite(.ownThread, .serialized) struct SessionTests {
   private static let folder = "/tmp"
 
   /// A program that others reach at the port in its first event.

@@ -6,7 +6,7 @@ import Testing
 @testable import vicinity
 
 /// The program on a terminal, and a host whose words are made to do harm there.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct StrangerTests {
+@Suite(.ownThread, .serialized, .timeLimit(.minutes(2))) struct StrangerTests {
   /// It clears the screen in two ways, rings, sets the title, begins a line and turns it.
   private static let harm = "\u{1B}[2J\u{9B}2J\u{7}\u{1B}]0;title\u{9C}\r\n\u{2028}\u{202E}"
 

@@ -6,7 +6,7 @@ import Testing
 @testable import vicinity
 
 /// Every command leaves the terminal's settings as it found them, however it ends.
-@Suite(.serialized) struct TerminalModeTests {
+@Suite(.ownThread, .serialized) struct TerminalModeTests {
   private enum Way: CaseIterable {
     /// By itself, or by the line that ends it.
     case ordinary

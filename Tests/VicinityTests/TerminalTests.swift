@@ -5,7 +5,7 @@ import Testing
 @testable import vicinity
 
 /// The program on a pseudo-terminal.
-@Suite(.serialized) struct TerminalTests {
+@Suite(.ownThread, .serialized) struct TerminalTests {
   private let alone = ["--discovery", "static"]
 
   @Test func `P-APP-5 The first start asks for a name and keeps it, and shows events with their times`() throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import vicinity
 
 /// A gateway in a process of its own that finds a store of an earlier release.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct UpgradeTests {
+@Suite(.ownThread, .timeLimit(.minutes(5)), .serialized) struct UpgradeTests {
   private let folder = TemporaryFolder()
   private var place: String { "\(folder.path)/ada/gateway" }
   private var store: String { "\(place)/gateway.db" }

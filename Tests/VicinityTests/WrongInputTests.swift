@@ -178,7 +178,7 @@ struct WrongInput: Sendable, CustomTestStringConvertible {
 }
 
 /// Nobody is left with a sentence that says no and nothing else.
-@Suite(.serialized) struct WrongInputTests {
+@Suite(.ownThread, .serialized) struct WrongInputTests {
   private let folder = TemporaryFolder()
   init() throws {
     for name in ["folder", "locked"] { mkdir("\(folder.path)/\(name)", name == "locked" ? 0 : 0o700) }
