@@ -1,7 +1,7 @@
 // The audit log: who was let in and sent away, and what was accepted, the latest first.
 
 import { h, show } from './dom.js'
-import { knownNames, subject } from './known-names.js'
+import { knownNames, subjectName } from './known-names.js'
 import { rows, section } from './parts.js'
 import { t } from './texts.js'
 import { dateAndTime, joined, worded } from './words.js'
@@ -12,7 +12,7 @@ export function audit(home) {
   let known = new Map()
   const entries = rows((entry) => [
     worded('audit', entry.deed),
-    joined(subject(known, entry.about), entry.settings?.join(', '), entry.role, entry.by && worded('actor', entry.by), dateAndTime(entry.at)),
+    joined(subjectName(known, entry.about), entry.device, entry.settings?.join(', '), entry.role, entry.by && worded('actor', entry.by), dateAndTime(entry.at)),
   ])
   const none = h('p', { class: 'empty' }, t('audit.none'))
   return {

@@ -30,6 +30,9 @@ export function knownNames({ about, events, peers, nearby, clients, codes, invit
   return known
 }
 
+/** The name of an item by its path, which stands for it where nobody knows the name. */
+export const subjectName = (known, path) => known.get(path.split('/').pop()) ?? subject(known, path)
+
 /** The path of an item with names in place of ids. */
 export function subject(known, path) {
   const [, , ...parts] = path.split('/')
