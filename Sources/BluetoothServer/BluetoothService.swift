@@ -187,7 +187,9 @@ public final class BluetoothService: @unchecked Sendable {
 
   private func search(_ device: BluetoothAddress, from adapter: BluetoothAddress) {
     let search = Search(device: device, adapter: adapter)
-    guard isUsable(adapter), searches[search] == nil, searches.count < Self.searchesMax else {
+    // The report of one that goes on is for both.
+    guard searches[search] == nil else { return }
+    guard isUsable(adapter), searches.count < Self.searchesMax else {
       return host.send(.searched(device, from: adapter, nil))
     }
     searches[search] = HostSearch(of: device, from: adapter, by: system, on: reactor) { [unowned self] records in

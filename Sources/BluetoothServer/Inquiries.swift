@@ -62,12 +62,10 @@ final class Inquiries: @unchecked Sendable {
     deadline = nil
     number += 1
     guard let (units, limit) = round.map({ ($0.units, $0.limit) }) else { return }
-    let time = Self.unit * Int(units)
-    guard let adapter = round?.waiting.popFirst(), Reactor.now + UInt64(time / .nanoseconds(1)) < limit else {
-      return finish()
-    }
+    let end = Reactor.now + UInt64(Self.unit * Int(units) / .nanoseconds(1))
+    guard let adapter = round?.waiting.popFirst(), end < limit else { return finish() }
     busy.insert(adapter.number)
-    deadline = reactor.schedule(after: time + patience) { [unowned self] in
+    deadline = reactor.schedule(at: min(end + UInt64(patience / .nanoseconds(1)), limit)) { [unowned self] in
       deadline = nil
       // The result comes too late, whatever it is.
       self.number += 1

@@ -311,8 +311,8 @@ final class BluetoothMedium: Medium {
       connect: { [weak self] dial, place in
         if let self { connect(to: place, of: host, for: dial) } else { dial.connected(nil) }
       },
-      place: { [weak self] address in
-        Self.device(of: address).flatMap { self?.routes.places(of: [$0]).first }
+      joining: { [weak self] address in
+        Self.device(of: address).flatMap { self?.routes.places(of: [$0]) } ?? []
       }, failed: failed)
   }
 

@@ -214,7 +214,7 @@ final class FolderMedium: Medium {
     PlaceDial(
       of: host, at: addresses.compactMap(Self.nonce(of:)), within: Self.dialTimeMax, context, on: reactor, owner: owner,
       connect: { [weak self] dial, nonce in self?.connect(FolderName(host, nonce: nonce), for: dial) },
-      place: Self.nonce(of:), failed: failed)
+      joining: { Self.nonce(of: $0).map { [$0] } ?? [] }, failed: failed)
   }
 
   private func connect(_ name: FolderName, for dial: PlaceDial<UInt32>) {

@@ -15,7 +15,7 @@ final class PlaceDial<Place: Hashable>: MediumDial, SecureLinkOwner {
   private let expected: HostID
   private let limits: SecureLink.Limits
   private let connect: (PlaceDial, Place) -> Void
-  private let place: (Address) -> Place?
+  private let joining: (Address) -> [Place]
   private let failed: () -> Void
   private var owner: (any SecureLinkOwner)?
   private var waiting: ArraySlice<Place>
@@ -24,11 +24,11 @@ final class PlaceDial<Place: Hashable>: MediumDial, SecureLinkOwner {
   private var link: SecureLink?
   private var deadline: Timer?
 
-  /// The time is for the whole dial. `connect` is answered by `connected`.
+  /// The time is for the whole dial. `connect` is answered by `connected`; `joining` gives the places of an address that joins it.
   init(
     of host: HostID, at places: [Place], within time: Duration, _ context: LinkContext,
     limits: SecureLink.Limits = SecureLink.Limits(), on reactor: Reactor, owner: any SecureLinkOwner,
-    connect: @escaping (PlaceDial, Place) -> Void, place: @escaping (Address) -> Place?, failed: @escaping () -> Void
+    connect: @escaping (PlaceDial, Place) -> Void, joining: @escaping (Address) -> [Place], failed: @escaping () -> Void
   ) {
     self.reactor = reactor
     self.context = context
@@ -36,14 +36,14 @@ final class PlaceDial<Place: Hashable>: MediumDial, SecureLinkOwner {
     expected = host
     self.owner = owner
     self.connect = connect
-    self.place = place
+    self.joining = joining
     self.failed = failed
     waiting = places[...]
     deadline = reactor.schedule(after: time) { [self] in fail() }
     reactor.soon { [self] in startNext() }
   }
 
-  func join(_ addresses: [Address]) { waiting += addresses.compactMap(place) }
+  func join(_ addresses: [Address]) { waiting += addresses.flatMap(joining) }
 
   func cancel() { end()?.close() }
 

@@ -148,7 +148,7 @@ final class RelayMedium: Medium {
         else { return dial.connected(nil) }
         dials[id] = (dial, owner)
       },
-      place: Self.relay(of:), failed: failed)
+      joining: { Self.relay(of: $0).map { [$0] } ?? [] }, failed: failed)
   }
 
   func datagrams(of link: SecureLink, for owner: any DatagramPathOwner) -> DatagramPath? { nil }

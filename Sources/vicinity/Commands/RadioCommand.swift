@@ -154,7 +154,8 @@ extension Event {
       .text("kind", network.kind.rawValue), .text("interface", network.interface), .text("name", network.name),
       network.password.map { .text("password", $0) }, .number("frequency", network.frequency),
       .number("members", network.members), .init("stations", .list(network.stations.map(json(of:)))),
-      .text("addressing", network.addressing.rawValue), network.code.map { .text("code", $0) },
+      .text("addressing", network.addressing.rawValue), .init("isAbandoned", .bool(network.isAbandoned)),
+      network.code.map { .text("code", $0) },
     ].compactMap { $0 }
   }
 

@@ -28,8 +28,9 @@ with_two() {
 
 # receive: B waits, and neither looks for A nor connects with it; `end_chats` ends it.
 receive() {
+  on B sh -c ': >/tmp/said'
   # shellcheck disable=SC2016
-  on B sh -c 'echo $$ >/tmp/chat.pid; : >/tmp/said
+  on B sh -c 'echo $$ >/tmp/chat.pid
     exec /share/vicinity receive radio --accept --name Bert --keys ephemeral --medium bluetooth:hci2 --json --to-folder /tmp/files \
       >/tmp/said 2>/tmp/failed' &
   eventually 60 happened B '"event":"started"'
@@ -44,11 +45,13 @@ send() {
 
 received() { eventually 30 happened B "\"text\":\"$1\"" && end_chats B; }
 
-# A has one link with B at most, whichever of its adapters that goes by.
+# The adapter by which A has its link with B: another one may search for B meanwhile, and then none is told.
 carrier() {
   CARRIER=
   for each in hci0 hci1; do
-    hcitool -i "$each" con | grep -q "$OTHER" && CARRIER=$each
+    hcitool -i "$each" con | grep -q "$OTHER" || continue
+    [ -z "$CARRIER" ] || return 1
+    CARRIER=$each
   done
   [ -n "$CARRIER" ]
 }
@@ -93,6 +96,7 @@ passes "P-NET-2 adapters: a peer is connected" eventually 120 happened A '"event
 passes "P-NET-2 adapters: messages go both ways" eval "says A B 'I come' && says B A 'come in'"
 passes "P-NET-2 adapters: a session goes on when its adapter is turned off" changes
 passes "P-NET-2 adapters: and when the other one is" changes
+passes "P-NET-2 adapters: nobody is told of a loss" eval "! happened A '\"event\":\"notConnected\"' && ! happened B '\"event\":\"notConnected\"'"
 end_chats A B
 passes "P-NET-2 adapters: a peer is found when an adapter is turned off while it inquires" interrupted
 for each in A B; do on "$each" tail -n 3 /tmp/said /tmp/failed; done

@@ -49,13 +49,13 @@ eventually() {
   return 1
 }
 
-# host NAME [RADIO]: a host with a network, a /run and a /tmp of its own, and perhaps one of the radios.
+# host NAME [RADIO]: a host with this name, a network, a /run and a /tmp of its own, and perhaps one of the radios.
 host() {
   ip netns add "$1"
   # shellcheck disable=SC2016
-  ip netns exec "$1" unshare -m sh -c '
-    mount --make-rprivate / && mount -t tmpfs run /run && mount -t tmpfs tmp /tmp && mkdir -p /run/dbus /run/avahi-daemon
-    ip link set lo up && : >/run/up && exec sleep 100000' &
+  ip netns exec "$1" unshare -m -u sh -c '
+    hostname "$1" && mount --make-rprivate / && mount -t tmpfs run /run && mount -t tmpfs tmp /tmp && mkdir -p /run/dbus /run/avahi-daemon
+    ip link set lo up && : >/run/up && exec sleep 100000' _ "$1" &
   eval "HOST_$1=$!"
   eventually 10 on "$1" test -f /run/up
   [ -z "${2:-}" ] || iw phy "$(cat "/sys/class/net/$2/phy80211/name")" set netns "$(eval echo "\$HOST_$1")"
@@ -66,7 +66,7 @@ on() {
   local process
   process=$(eval echo "\$HOST_$1")
   shift
-  nsenter -t "$process" -m -n "$@"
+  nsenter -t "$process" -m -u -n "$@"
 }
 
 radios() {
@@ -81,9 +81,18 @@ controllers() {
   modprobe -a drbg ecdh_generic algif_hash algif_skcipher cmac bluetooth rfcomm bnep hci_vhci
   btvirt "-l$1" >/tmp/btvirt.log 2>&1 &
   eventually 20 test -d "/sys/class/bluetooth/hci$last"
-  # shellcheck disable=SC2046
-  for each in $(seq 0 "$last"); do bonds "$(controller "$each")" $(for each in $(seq 0 "$last"); do controller "$each"; done); done
+  for each in $(seq 0 "$last"); do
+    # shellcheck disable=SC2046
+    bonds "$(controller "$each")" $(controllers_to "$last")
+  done
   bluetooth "$1"
+}
+
+controllers_to() {
+  for each in $(seq 0 "$1"); do
+    controller "$each"
+    echo
+  done
 }
 
 # airborne: the controller that the machine has in the air of all machines, as hci0, and what `bluetooth` begins.

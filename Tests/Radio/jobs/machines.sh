@@ -51,6 +51,8 @@ A)
   done_here file
   end_chats A
   done_here relayed
+  # The other two have their cable by this machine.
+  done_there complete
   ;;
 B)
   cable B
@@ -79,8 +81,9 @@ C)
   passes "machines: one with both media is connected with the other two" \
     eval "eventually 240 happened C '\"event\":\"connected\".*Anna' && eventually 240 happened C '\"event\":\"connected\".*Bert'"
   expect_so_far C
-  done_there relayed
+  done_there away-begun
   passes "P-SES-9 machines: nothing is lost when the cable is unplugged" complete away
+  done_there back-begun
   passes "P-SES-9 machines: nothing is lost when there is a cable again" complete back
   done_here complete
   end_chats C

@@ -20,7 +20,7 @@ mesh() {
 # The program is killed, so that its mesh stays. The next one sees that nobody holds it, and makes a group in its place.
 orphan() {
   end A KILL || return 1
-  on A /share/vicinity radio list --json || return 1
+  on A /share/vicinity radio list --json | grep -q '"isAbandoned":true' || return 1
   on A /share/vicinity radio list | grep -q 'mesh lab, abandoned'
 }
 
@@ -66,7 +66,9 @@ serve() {
   # shellcheck disable=SC2016
   on A sh -c 'echo $$ >/tmp/serve.pid; exec /share/vicinity serve --keys ephemeral --folder /tmp/gateway --json >/tmp/serve.said 2>&1' &
   SERVE=$!
-  eventually 60 on A grep -q '"event":"started"' /tmp/serve.said || on A cat /tmp/serve.said
+  eventually 60 on A grep -q '"event":"serving"' /tmp/serve.said && return
+  on A cat /tmp/serve.said
+  return 1
 }
 
 end_serve() {
@@ -79,11 +81,13 @@ end_serve() {
 inherit() {
   radio A mesh join lab || return 1
   end A KILL || return 1
+  has_mesh || return 1
   serve || return 1
-  eventually 30 has_no_network
+  eventually 30 has_no_mesh
 }
 
-has_no_network() { ! on A /share/vicinity radio list | grep -q mesh; }
+has_mesh() { on A /share/vicinity radio list | grep -q 'mesh lab, abandoned'; }
+has_no_mesh() { on A /share/vicinity radio list | awk '/^wlan0/ { listed = 1 } /mesh lab/ { left = 1 } END { exit !listed || left }'; }
 
 # found NETWORK: the seconds until the peer was found in a network that stands, from when both programs were there.
 found() { between "$(at A '"event":"started"' "/tmp/$1.said")" "$(at A '"event":"found"' "/tmp/$1.said")"; }
