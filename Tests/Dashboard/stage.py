@@ -16,7 +16,7 @@ PICTURES = os.environ.get("DASHBOARD_PICTURES", os.path.join(ROOT, ".build", "da
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 800}
-PATIENCE_MILLISECONDS = 15_000
+PATIENCE_MILLISECONDS = 60_000
 # Options for a microphone that beeps, which nobody is asked to allow.
 MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--autoplay-policy=no-user-gesture-required"]
 
@@ -199,6 +199,8 @@ class Stage(unittest.TestCase):
 
     def let_everybody_join(self, page, answer="Let everyone join"):
         self.turn(page, "Nearby")
+        # The page has its session by then.
+        expect(page.locator(".roomhead")).to_contain_text("connected")
         page.get_by_role("radio", name="Everyone").click()
         page.get_by_role("dialog").get_by_role("button", name=answer).click()
         expect(page.get_by_role("radio", name="Everyone")).to_be_checked()

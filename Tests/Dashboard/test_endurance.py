@@ -143,7 +143,7 @@ class Endurance(LabStage):
 
     def test_on_a_slow_network_that_loses_packets_a_file_does_not_hold_up_what_is_said(self):
         self.meet_all()
-        content = os.urandom(400_000)
+        content = os.urandom(4_000_000)
         with self.fault("rate h4 60000"), self.fault("loss h2 10"):
             self.send(self.ada, "slow.bin", content)
             for _ in range(3):

@@ -58,6 +58,7 @@ class History(Stage):
         self.assertGreater(len(before), 3)
         self.say(ben, "one more")
         expect(ada.locator(".way .badge").nth(1)).to_be_visible()
+        expect(ada.locator(".typing")).to_be_hidden()
         self.assertEqual(before, ada.evaluate(VISIBLE))
         ada.get_by_role("button", name="Go to the latest message").click()
         expect(last).to_have_text("one more")

@@ -25,7 +25,7 @@ WATCH = """() => {
 }"""
 PART_WAY = "[...window.seen].filter((value) => value > 0 && value < 1).length"
 # A cable on which a picture of a megabyte is under way for some seconds.
-SLOW_BYTES_PER_SECOND = 800_000
+SLOW_BYTES_PER_SECOND = 250_000
 SIDE = 600
 SCAN_SECONDS_MAX = 30
 
@@ -211,7 +211,6 @@ class ThreeHosts(LabStage):
         cleo.hear("beat")
         # A clock that is behind follows within some seconds; then all agree, as well as they say.
         until(lambda: all(bound <= 5 for _, bound in self.clocks(cleo, ada, ben)) and self.agree(cleo, ada, ben), "the clocks differ")
-        self.assertTrue(self.agree(cleo, ada, ben))
         # The pages are of two gateways.
         until(lambda: abs(self.clocks(cleo, ada, ben)[1][0] - self.clocks(cleo, ada, ben)[2][0]) <= 5, "two pages differ by over 5 ms")
         self.picture(ada, "three-hosts-metronome")

@@ -190,6 +190,7 @@ class Map(Stage):
         expect(ada.locator(".details")).to_contain_text(re.compile(r"Local network · round trip .*ms"))
         # Traffic makes the way wide while it lasts.
         way = ada.locator(".ways-between [data-state=connected]")
+        expect(way).to_have_attribute("stroke-width", "2.0")
         before = float(way.get_attribute("stroke-width"))
         self.turn(others["Ben"], "Sessions")
         others["Ben"].get_by_role("textbox", name="Message").fill("a" * 3000)

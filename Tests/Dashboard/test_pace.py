@@ -12,7 +12,7 @@ from stage import Stage, expect
 
 MESSAGES_PER_SECOND = 95
 SECONDS = 20
-WORKERS = 4
+WORKERS = 16
 # Earlier messages, as in a session of some hours.
 MESSAGES_BEFORE = 3000
 # The factor by which a phone is slower than a usual machine.
@@ -115,9 +115,15 @@ class Talker:
         return http.client.HTTPConnection("127.0.0.1", self.gateway.port)
 
     def put(self, connection, text):
-        connection.request("PUT", f"/v1/sessions/{self.session}/messages/{uuid.uuid4().hex}", text.encode(), self.headers)
-        answer = connection.getresponse()
-        answer.read()
+        path = f"/v1/sessions/{self.session}/messages/{uuid.uuid4().hex}"
+        while True:
+            connection.request("PUT", path, text.encode(), self.headers)
+            answer = connection.getresponse()
+            answer.read()
+            # A queue is full for a moment: the same message is sent again.
+            if answer.status not in (429, 503):
+                break
+            time.sleep(0.2)
         if answer.status >= 300:
             self.faults.append(answer.status)
 

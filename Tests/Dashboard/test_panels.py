@@ -88,6 +88,15 @@ class Panels(Stage):
         self.press_close(ada)
         expect(ada.get_by_role("textbox", name="Message")).to_be_visible()
 
+    @staticmethod
+    def until_held(page, held, count):
+        """So many requests have come: while a page waits, they do."""
+        for _ in range(1500):
+            if len(held) >= count:
+                return
+            page.wait_for_timeout(10)
+        raise AssertionError(f"{len(held)} requests instead of {count}")
+
     def test_lock_stays_as_it_was_chosen_while_the_gateway_has_not_answered(self):
         ada, _ = self.conversation(DESKTOP)
         held = []
@@ -102,8 +111,10 @@ class Panels(Stage):
         button.click()
         expect(lock).to_be_checked()
         expect(ada.locator(".roomhead")).not_to_contain_text("Locked")
+        self.until_held(ada, held, 1)
         held[0].continue_()
         expect(ada.locator(".roomhead")).to_contain_text("Locked")
         lock.uncheck()
+        self.until_held(ada, held, 2)
         held[1].fulfill(status=503, content_type="application/problem+json", body="{}")
         expect(lock).to_be_checked()

@@ -22,11 +22,6 @@ class Questions(Stage):
         page.get_by_role("button", name="Leave", exact=True).click()
         return page.get_by_role("dialog")
 
-    @staticmethod
-    def let_time_pass(page):
-        """The time to undo an action has passed."""
-        page.clock.fast_forward(9_000)
-
     def test_leaving_asks_and_can_be_taken_back(self):
         ada, ben = self.conversation(size=PHONE)
         question = self.leave(ada)
@@ -54,15 +49,11 @@ class Questions(Stage):
         for how in ("time", "reload"):
             with self.subTest(how):
                 ada, ben = self.conversation()
-                if how == "time":
-                    ada.clock.install()
                 self.leave(ada).get_by_role("button", name="Leave and delete").click()
                 expect(ada.locator(".undo")).to_be_visible()
-                if how == "time":
-                    self.let_time_pass(ada)
-                else:
+                if how == "reload":
                     ada.reload()
-                expect(ben.locator(".happening").last).to_contain_text("Ada left")
+                expect(ben.locator(".happening").last).to_contain_text("Ada left", timeout=30_000)
                 expect(ada.locator(".undo")).to_be_hidden()
                 expect(ada.locator(".roomhead h2")).to_have_text("New session")
                 # A full history says who was there.

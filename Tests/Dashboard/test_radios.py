@@ -175,7 +175,8 @@ class RadiosOfGateway(OperatorStage):
         self.assertIn(self.looks_of_half_a_minute(page, radios), range(3, 8))
         self.turn(page, "Nearby")
         page.clock.run_for(1_000)
-        self.assertEqual(0, self.looks_of_half_a_minute(page, radios))
+        # One may have been on its way.
+        self.assertLessEqual(self.looks_of_half_a_minute(page, radios), 1)
 
     @staticmethod
     def looks_of_half_a_minute(page, radios):

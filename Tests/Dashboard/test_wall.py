@@ -12,6 +12,8 @@ STARTED = """() => {
   document.querySelector('.board').addEventListener('animationstart', ({ target, animationName }) => started.push(`${target.localName} ${animationName}`))
   return started
 }"""
+RESTS = """() => document.querySelector('.board').getAnimations({ subtree: true })
+  .every(({ playState }) => playState !== 'running')"""
 LARGE = "(e) => e.decode().then(() => [e.naturalWidth, e.naturalHeight])"
 
 
@@ -110,12 +112,14 @@ class Wall(OperatorStage):
         for count, (motion, moved) in enumerate((("reduce", []), ("no-preference", ["figure pop", "li pop"])), 1):
             host.emulate_media(reduced_motion=motion)
             # The photo of before pops up with the change of the setting.
-            host.wait_for_timeout(1000)
+            host.wait_for_timeout(100)
+            host.wait_for_function(RESTS)
             started = host.evaluate_handle(STARTED)
             add_plain(guest, motion, "teal", (600, 400))
             expect(host.locator(".thumbs li")).to_have_count(count)
             expect(host.locator(".large img")).to_be_visible()
-            host.wait_for_timeout(500)
+            host.wait_for_function("([started, count]) => started.length >= count", arg=[started, len(moved)])
+            host.wait_for_function(RESTS)
             self.assertEqual(moved, sorted(started.json_value()))
 
     def test_what_is_no_picture_is_not_on_the_wall(self):

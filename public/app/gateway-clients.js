@@ -67,7 +67,7 @@ export function clients(home) {
     element,
     update() {
       devices.draw(home.clients.items)
-      if (Date.now() - asked < queuesInterval) return
+      if (home.clients.items.length === 0 || Date.now() - asked < queuesInterval) return
       asked = Date.now()
       askQueues()
     },

@@ -34,12 +34,14 @@ export function codes(home) {
     event.preventDefault()
     say(error, '')
     try {
-      made = await home.gateway.post('/v1/pairing-codes', {
+      const code = await home.gateway.post('/v1/pairing-codes', {
         role: role.value, seconds: Number(life.value), ...(label.value.trim() ? { label: label.value.trim() } : {}),
       })
-      say(text, made.code)
-      link.textContent = link.href = joinLink(home, made)
-      picture.replaceChildren(await qrImage(home.gateway, link.href, t('codes.qr')))
+      made = code
+      say(text, code.code)
+      link.textContent = link.href = joinLink(home, code)
+      const image = await qrImage(home.gateway, link.href, t('codes.qr'))
+      if (made === code) picture.replaceChildren(image)
     } catch (problem) {
       say(error, sentence(problem))
     }

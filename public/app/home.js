@@ -247,6 +247,11 @@ export class Home extends Attempts {
   /** Lets everybody join this session, or a new one where none is given. */
   async openToAll(room) {
     const [before, selected] = [this.meeting, this.room?.id]
+    // A page that has just come in makes its peer and its session first.
+    if (!this.room) {
+      await this.settle()
+      room = this.room
+    }
     const made = room ? null : await this.openSession()
     this.openID = room?.id ?? made.id
     await this.meet('adhoc')

@@ -30,8 +30,10 @@ export class Links {
 
   async #load() {
     // While the gateway is away the last figures stay.
+    const timer = this.#timer
     const list = await this.#gateway.get('/v1/links').catch(() => null)
-    if (list === null || this.#timer === null) return
+    // An answer to an earlier watch may be older than what is shown.
+    if (list === null || timer !== this.#timer) return
     const now = performance.now()
     this.byHost = groupLinks(list.items, this.byHost, (now - this.#loadedAt) / 1000)
     this.#loadedAt = now

@@ -34,10 +34,14 @@ export function profile(home) {
     // Nothing is chosen before there is an answer.
     update()
     const answer = await ask(everyone(home, room))
+    focusChoice()
     if (answer) await home.attempt(() => home.openToAll(answer === 'this' ? room : null))
     update()
-    choice.querySelector('input:checked').focus()
+    // Somebody may have gone on elsewhere meanwhile.
+    if (choice.contains(document.activeElement)) focusChoice()
   }
+
+  function focusChoice() { choice.querySelector('input:checked').focus() }
 
   function open(isOpen) {
     show(form, isOpen)

@@ -69,9 +69,12 @@ export class LiveSocket {
     if (!this.#socket) this.#open()
   }
 
-  /** Opens it anew, with a new token. */
+  /** Opens it anew, with a new token: also where the old one was refused. */
   reconnect() {
-    if (this.#isWanted) this.#open()
+    if (this.#isWanted || this.state === 'refused') {
+      this.#isWanted = true
+      this.#open()
+    }
   }
 
   close() {
