@@ -154,6 +154,8 @@ class Entering(Stage):
         expect(row).to_have_count(0)
         expect(guest.get_by_label("Pairing code")).to_be_visible()
         expect(guest.locator(".join")).to_contain_text("was signed out")
+        # A new code lets it in again, on the same page.
+        self.come_in(guest, gateway.new_code(), "Guest again")
 
     def test_viewer_looks_on_and_has_no_dead_buttons(self):
         gateway = self.gateways[0].operator()
