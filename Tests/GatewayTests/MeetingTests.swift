@@ -81,6 +81,28 @@ struct TwoClients {
 
 @Suite("Clients of two gateways meet", .timeLimit(.minutes(3)), .serialized)
 struct MeetingTests {
+  @Test("Gateways with ephemeral keys have members, messages with their delivery status, and files like any other")
+  func ephemeral() async throws {
+    try await TwoClients.hold(["resources": "accept"], { $0.host.keys = .ephemeral }) { meeting in
+      let (anna, bert) = (meeting.anna, meeting.bert)
+      for (side, other) in [(anna, bert), (bert, anna)] {
+        let body = "hello from \(side.peer)"
+        let sent = try await side.client.ask("POST", "\(side.path)/messages", Array(body.utf8), type: "text/plain")
+        #expect(sent.status == 201, "\(sent.text)")
+        _ = try await other.client.wait(in: "\(other.path)/messages", "body", .text(body))
+        _ = try await side.client.wait(in: "\(side.path)/messages") {
+          $0["id"] == .text(sent.id) && $0["delivery"]?["delivered"] == 1
+        }
+      }
+      let file = try await bert.client.make("\(bert.path)/resources", ["name": "notes.txt", "to": .text(anna.peer)])
+      #expect(try await bert.client.ask("PUT", file.json["content"]?.text ?? "", [1, 2, 3]).status == 200)
+      _ = try await anna.client.wait(in: "\(anna.path)/resources", "state", "complete")
+      #expect(try await bert.client.get(bert.path).json["connected"] == 1)
+      #expect(try await bert.client.delete(bert.path).status == 204)
+      _ = try await anna.client.wait(in: "\(anna.path)/members", "state", "notConnected")
+    }
+  }
+
   @Test("Messages go both ways, kept as they were sent, and one of one's own id is sent once")
   func messages() async throws {
     try await TwoClients.hold { meeting in

@@ -62,13 +62,11 @@ public actor Gateway {
     let store = try Writer("\(options.folder)/\(storeName)", schema: .gateway)
     let sessionStore = try await SessionStore.open(
       store, in: options.folder, isDurable: options.host.keys != .ephemeral)
-    let host: Host
-    if sessionStore.isDurable {
-      let peers = try await restoredPeers(store)
-      host = try await Host.start(hosted, prepared: keys, carrying: HostExtension(store, peers: peers, sessionStore))
-    } else {
-      host = try await Host.start(hosted, prepared: keys, carrying: nil)
-    }
+    let hostExtension =
+      sessionStore.isDurable
+      ? HostExtension(store, peers: try await restoredPeers(store), sessionStore)
+      : HostExtension(nil, peers: [], sessionStore)
+    let host = try await Host.start(hosted, prepared: keys, carrying: hostExtension)
     let gateway = Gateway(host, store)
     try await gateway.open(options, sessionStore)
     return gateway

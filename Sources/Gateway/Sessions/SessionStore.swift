@@ -293,6 +293,7 @@ final class SessionStore: TransactionObserver, @unchecked Sendable {
   }
 
   func ended(_ resource: UInt64, _ reason: Reason, at path: String?) {
+    guard isDurable else { return }
     let state = ResourceModel.State(after: reason).rawValue
     let path = path?.relativePath(to: folder)
     enqueue(PendingWrite { try $0.endTransfer(resource, state, at: path) })

@@ -6,12 +6,12 @@ package import Wire
 
 /// An extension of a host for a program of this package: peers of others, and rows that are stored with the host's.
 package struct HostExtension: Sendable {
-  /// The host's store too, which is closed with the host.
-  package var writer: Writer
+  /// The host's store too, which is closed with the host; nil for a host that stores nothing.
+  package var writer: Writer?
   package var peers: [(key: SigningKey, name: String)]
   package var observer: any TransactionObserver
 
-  package init(_ writer: Writer, peers: [(key: SigningKey, name: String)], _ observer: any TransactionObserver) {
+  package init(_ writer: Writer?, peers: [(key: SigningKey, name: String)], _ observer: any TransactionObserver) {
     self.writer = writer
     self.peers = peers
     self.observer = observer
@@ -79,7 +79,7 @@ extension Host {
   }
 
   package static func start(
-    _ options: HostOptions, prepared keys: KeyStore, carrying hostExtension: HostExtension?
+    _ options: HostOptions, prepared keys: KeyStore, carrying hostExtension: HostExtension
   ) async throws(NearbyError) -> Host {
     try await start(options, with: keys, carrying: hostExtension)
   }
