@@ -243,23 +243,35 @@ struct QueueTests {
     }
   }
 
-  @Test("A stream's WebSocket that is silent, or says something else first, or whose gateway stops, is told so")
-  func streamCodes() async throws {
+  @Test("A stream's WebSocket that is silent is told so")
+  func silentStream() async throws {
     try await TwoClients.hold([:], { $0.authenticationTimeout = .seconds(2) }) { meeting in
+      let silent = try await meeting.anna.openStream(to: meeting.bert, saying: [:])
+      #expect(try await silent.closing() == 4408)
+    }
+  }
+
+  @Test("A stream's WebSocket that says something else first, or whose gateway stops, is told so")
+  func streamCodes() async throws {
+    try await TwoClients.hold([:], { $0.authenticationTimeout = .seconds(120) }) { meeting in
       let (anna, bert) = (meeting.anna, meeting.bert)
-      let stream = try await anna.client.make("\(anna.path)/streams", ["name": "voice", "to": .text(bert.peer)])
-      let path = "\(stream["Location"] ?? "")/socket"
-      func open(_ headers: [String: String] = [:]) async throws -> Talk {
-        try await Talk.open(anna.client, at: path, speaking: "vicinity.stream.v1", headers)
-      }
-      #expect(try await open().closing() == 4408)
-      let rash = try await open()
+      let rash = try await anna.openStream(to: bert, saying: [:])
       try await rash.say([1, 2, 3])
       #expect(try await rash.closing() == 4401)
-      let writer = try await open(["Authorization": "Bearer \(anna.client.token ?? "")"])
+      let writer = try await anna.openStream(to: bert, saying: ["Authorization": "Bearer \(anna.client.token ?? "")"])
       async let code = writer.closing()
       await anna.gateway.close()
       #expect(try await code == 1012)
     }
+  }
+}
+
+extension TwoClients.SessionClient {
+  /// The WebSocket of a new stream to another, to whose gateway nothing is said but these headers.
+  fileprivate func openStream(to other: TwoClients.SessionClient, saying headers: [String: String]) async throws -> Talk
+  {
+    let stream = try await client.make("\(path)/streams", ["name": "voice", "to": .text(other.peer)])
+    return try await Talk.open(
+      client, at: "\(stream["Location"] ?? "")/socket", speaking: "vicinity.stream.v1", headers)
   }
 }
