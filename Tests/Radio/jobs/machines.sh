@@ -71,6 +71,7 @@ B)
   passes "P-SES-9 machines: the cable is preferred to Bluetooth" eventually 60 over B lan
   passes "P-SES-9 machines: the session moves to Bluetooth when the cable is unplugged" moves away bluetooth down
   passes "P-SES-9 machines: it moves back when there is a cable again" moves back lan up
+  done_here moved
   done_there complete
   end_chats B
   ;;
@@ -85,6 +86,8 @@ C)
   passes "P-SES-9 machines: nothing is lost when the cable is unplugged" complete away
   done_there back-begun
   passes "P-SES-9 machines: nothing is lost when there is a cable again" complete back
+  # Who leaves before would be a loss to the other.
+  done_there moved
   done_here complete
   end_chats C
   ;;
