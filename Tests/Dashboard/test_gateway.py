@@ -108,12 +108,15 @@ class GatewayPage(OperatorStage):
         expect(chart).to_contain_text("71.9/s")
         expect(chart.get_by_role("img")).to_have_attribute("aria-label", "Messages in, out: 71.9/s · 71.9/s, max 71.9/s")
         chart.get_by_role("img").hover()
-        # The middle of the hour, of which the pointer says the time and the values.
-        expect(chart.locator(".hint")).to_have_text(re.compile(r"^\d+:\d\d\s[AP]M: [\d.]+/s · [\d.]+/s$"))
+        # The middle of the hour: its time stands in place of the maximum, and its values in place of the latest ones.
+        expect(chart.locator(".hint")).to_have_text(re.compile(r"^\d+:\d\d\s[AP]M$"))
+        expect(chart.locator("strong")).to_have_text(re.compile(r"^[\d.]+/s · [\d.]+/s$"))
+        expect(chart.locator("strong")).not_to_have_text("71.9/s · 71.9/s")
         page.locator(".charts").scroll_into_view_if_needed()
         self.picture(page, "charts")
         page.get_by_role("heading", name="The last hour").hover()
         expect(chart.locator(".hint")).to_have_text("max 71.9/s")
+        expect(chart.locator("strong")).to_have_text("71.9/s · 71.9/s")
         page.unroute_all(behavior="wait")
 
     def test_p_app_5_console_says_names_pauses_filters_and_saves(self):

@@ -73,6 +73,8 @@ function makeCard({ name, show, lines }) {
   const pointer = svg('path', { class: 'pointer' })
   /** The lines that are drawn, the times of their values, and the text about the highest of them. */
   let drawn = { all: [[]], times: [], text: '' }
+  /** The index of the values that are said: -1 for the latest. */
+  let said = -1
   const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', class: 'chart', role: 'img' })
   const title = t(`charts.${name}`)
   set(drawing, 'aria-label', title)
@@ -81,13 +83,20 @@ function makeCard({ name, show, lines }) {
 
   /** Says the values at the time under the pointer. */
   function point(event) {
-    const { all, times, text } = drawn
+    const { all } = drawn
     const { left, width: whole } = drawing.getBoundingClientRect()
     const last = all[0].length - 1
     const place = event ? Math.round(Math.min(1, Math.max(0, (event.clientX - left) / whole)) * last) : -1
-    const isThere = place >= 0 && last > 0
-    say(most, isThere ? t('charts.at', { time: time(times[place + 1]), value: all.map((line) => show(line[place])).join(' · ') }) : text)
-    set(pointer, 'd', isThere && `M${(place * width / last).toFixed(1)} 0V${height}`)
+    said = last > 0 ? place : -1
+    sayValues()
+    set(pointer, 'd', said >= 0 && `M${(said * width / last).toFixed(1)} 0V${height}`)
+  }
+
+  function sayValues() {
+    const { all, times, text } = drawn
+    say(most, said >= 0 ? time(times[said + 1]) : text)
+    value.replaceChildren(...all.flatMap((line, place) => [
+      place > 0 && ' · ', h('span', { 'data-line': all.length > 1 && place }, show(line.at(said)))].filter(Boolean)))
   }
 
   return {
@@ -96,12 +105,10 @@ function makeCard({ name, show, lines }) {
     draw(past) {
       const all = lines(past)
       const top = Math.max(...all.flat(), 0)
-      value.replaceChildren(...all.flatMap((line, place) => [
-        place > 0 && ' · ', h('span', { 'data-line': all.length > 1 && place }, show(line.at(-1)))].filter(Boolean)))
       drawn = { all, times: past.times, text: t('charts.most', { value: show(top) }) }
-      if (!pointer.hasAttribute('d')) say(most, drawn.text)
+      sayValues()
       drawing.replaceChildren(...all.flatMap((line, place) => shapes(line, top, place)), pointer)
-      set(drawing, 'aria-label', `${title}: ${value.textContent}, ${drawn.text}`)
+      set(drawing, 'aria-label', `${title}: ${all.map((line) => show(line.at(-1))).join(' · ')}, ${drawn.text}`)
     },
   }
 }

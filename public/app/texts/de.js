@@ -38,7 +38,6 @@ export default {
   'certificate.trusted': 'Dieses Zertifikat stammt von einer Stelle, der dieses Gateway vertraut.',
   'certificate.until': 'Gültig bis {time}',
   'change': 'Ändern',
-  'charts.at': '{time}: {value}',
   'charts.bytesPerSecond': '{size}/s',
   'charts.latency': 'Antwortzeit',
   'charts.members': 'Personen',

@@ -38,7 +38,6 @@ export default {
   'certificate.trusted': 'This certificate was issued by an authority that this gateway trusts.',
   'certificate.until': 'Valid until {time}',
   'change': 'Change',
-  'charts.at': '{time}: {value}',
   'charts.bytesPerSecond': '{size}/s',
   'charts.latency': 'Response time',
   'charts.members': 'People',
