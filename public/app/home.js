@@ -24,6 +24,8 @@ export class Home extends Attempts {
   #rooms = new Map()
   /** Sessions that this page has made, until they are in the list. */
   #made = new Set()
+  /** The session that was made because there was none: nobody talks in it. */
+  #first = null
   /** Sessions that end at the gateway when that cannot be taken back any more. */
   #leaving = new Set()
 
@@ -169,7 +171,7 @@ export class Home extends Attempts {
   async #settleSession() {
     if (this.sessions.items.some((session) => session.peer === this.peerID)) return
     // Nobody was in it yet, and so it may be open to everybody.
-    this.openID = (await this.openSession()).id
+    this.openID = this.#first = (await this.openSession()).id
   }
 
   /** Forgets the links of guests whose time is over: the gateway lets no more in. */
@@ -247,10 +249,10 @@ export class Home extends Attempts {
   /** Lets everybody join this session, or a new one where none is given. */
   async openToAll(room) {
     const [before, selected] = [this.meeting, this.room?.id]
-    // A page that has just come in makes its peer and its session first.
+    // A page that has just come in makes its peer and its session first. A session from before is none that was asked about.
     if (!this.room) {
       await this.settle()
-      room = this.room
+      if (this.#first && this.room?.id === this.#first) room = this.room
     }
     const made = room ? null : await this.openSession()
     this.openID = room?.id ?? made.id
