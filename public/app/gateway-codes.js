@@ -38,6 +38,8 @@ export function codes(home) {
         role: role.value, seconds: Number(life.value), ...(label.value.trim() ? { label: label.value.trim() } : {}),
       })
       made = code
+      // An earlier code may give another role.
+      picture.replaceChildren()
       say(text, code.code)
       link.textContent = link.href = joinLink(home, code)
       const image = await qrImage(home.gateway, link.href, t('codes.qr'))
