@@ -73,8 +73,8 @@ function makeCard({ name, show, lines }) {
   const pointer = svg('path', { class: 'pointer' })
   /** The lines that are drawn, the times of their values, and the text about the highest of them. */
   let drawn = { all: [[]], times: [], text: '' }
-  /** The index of the values that are said: -1 for the latest. */
-  let said = -1
+  /** The place of the pointer, from 0 to 1; null where it is elsewhere, and the latest values are said. */
+  let pointed = null
   const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', class: 'chart', role: 'img' })
   const title = t(`charts.${name}`)
   set(drawing, 'aria-label', title)
@@ -83,17 +83,17 @@ function makeCard({ name, show, lines }) {
 
   /** Says the values at the time under the pointer. */
   function point(event) {
-    const { all } = drawn
     const { left, width: whole } = drawing.getBoundingClientRect()
-    const last = all[0].length - 1
-    const place = event ? Math.round(Math.min(1, Math.max(0, (event.clientX - left) / whole)) * last) : -1
-    said = last > 0 ? place : -1
+    pointed = event ? Math.min(1, Math.max(0, (event.clientX - left) / whole)) : null
     sayValues()
-    set(pointer, 'd', said >= 0 && `M${(said * width / last).toFixed(1)} 0V${height}`)
   }
 
   function sayValues() {
     const { all, times, text } = drawn
+    const last = all[0].length - 1
+    if (last < 0) return
+    const said = pointed !== null && last > 0 ? Math.round(pointed * last) : -1
+    set(pointer, 'd', said >= 0 && `M${(said * width / last).toFixed(1)} 0V${height}`)
     say(most, said >= 0 ? time(times[said + 1]) : text)
     value.replaceChildren(...all.flatMap((line, place) => [
       place > 0 && ' · ', h('span', { 'data-line': all.length > 1 && place }, show(line.at(said)))].filter(Boolean)))
