@@ -58,9 +58,9 @@ extension LabTests {
           pause = try await talk.delay(in: .seconds(1)) { try await rig.setMeetingFolder(false) }
         } else {
           try await talk.delay(in: .milliseconds(500)) { try await rig.setMeetingFolder(false) }
-          // The folder is back, and waits as an upgrade for five seconds from when it went.
+          // The folder is back: it is dialled soon, and waits as an upgrade until five seconds after it went.
           try await rig.setMeetingFolder(true)
-          if loss.isNoticed { await Laboratory.pass(.seconds(2)) }
+          if loss.isNoticed { await Laboratory.pass(.seconds(3)) }
           pause = try await talk.delay(in: .seconds(1)) { try await loss.begin(on: cable) }
           try await loss.end(on: cable, addresses)
         }
