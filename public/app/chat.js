@@ -16,6 +16,8 @@ const endDistanceMax = 60
 export function chat(home) {
   let drawnRoom = null
   let isAtEnd = true
+  /** The scroll position at the latest scroll event. */
+  let lastTop = 0
   let isMoving = false
   const head = sessionHead(home)
   const { panels } = head
@@ -58,7 +60,10 @@ export function chat(home) {
 
   function moved() {
     const wasAtEnd = isAtEnd
-    isAtEnd = distance() < endDistanceMax
+    // Only who moves up leaves the end: where the window has become smaller, or an entry has come, the list is about to follow.
+    const isUp = scroller.scrollTop < lastTop
+    lastTop = scroller.scrollTop
+    isAtEnd = distance() < endDistanceMax || (wasAtEnd && !isUp)
     if (isAtEnd !== wasAtEnd) home.changed()
     if (isMoving) return
     isMoving = true
@@ -73,6 +78,7 @@ export function chat(home) {
     if (room !== drawnRoom) {
       entries.clear()
       isAtEnd = true
+      lastTop = 0
       drawnRoom = room
     }
     // An entry that is about to be drawn at the end counts as seen.
