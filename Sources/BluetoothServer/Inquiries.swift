@@ -14,7 +14,8 @@ struct SeenDevice: Hashable {
 /// it. The inquiry is stopped then, the round goes on without it, and later rounds pass over an adapter for as long as its inquiry
 /// has not ended all the same.
 final class Inquiries: @unchecked Sendable {
-  // `@unchecked`: it is touched on its reactor's thread alone, which is the main one.
+  // `@unchecked`: its state is touched on its reactor's thread alone. `BluetoothService`, its only owner, calls it there, timers run
+  // there, and the system reports there (`BluetoothSystem`).
 
   /// So many inquire within `roundTimeMax`.
   static let adaptersMax = 4

@@ -7,7 +7,8 @@ internal import Reactor
 /// A thread for calls that wait for the kernel or for bluetoothd, one after another: inquiries of an adapter, or the registration of
 /// a record at bluetoothd's own socket.
 final class WaitingThread: @unchecked Sendable {
-  // `@unchecked`: `local` is touched on this thread alone, `inquiring` on the owner's, and its loop may be asked from anywhere.
+  // `@unchecked`: `local` is touched in blocks that its own loop runs, and so on this thread alone; `inquiring` in calls of the owner
+  // and in blocks that the owner's loop runs; `reactor` and `owner` are never set again, and may be posted to from anywhere.
 
   private static let devicesMax: CInt = 64
 

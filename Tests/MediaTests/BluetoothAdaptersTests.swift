@@ -11,11 +11,11 @@ import Wire
 @Suite struct BluetoothAdaptersTests {
   private typealias Owner = BluetoothScene.Owner
 
-  private static let type = try! ServiceType("radio-test")  // A legal one.
+  private static let type = try! ServiceType("radio-test")  // legal: lower-case letters and a hyphen
   private static let first = BluetoothAddress(0xA1)
   private static let second = BluetoothAddress(0xA2)
   private static let device = BluetoothAddress(0xB)
-  private static let address = try! Address(text: "rfcomm:00000000000b")  // A legal one.
+  private static let address = try! Address(text: "rfcomm:00000000000b")  // legal: six bytes in hexadecimal
 
   private static func scene() throws -> BluetoothScene { try BluetoothScene([0xA1, 0xA2], [0xB]) }
 

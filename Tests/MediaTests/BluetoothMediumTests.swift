@@ -9,7 +9,7 @@ import Wire
 
 /// The medium with a process that is played by the test, over a pair of sockets.
 @Suite struct BluetoothMediumTests {
-  private static let type = try! ServiceType("radio-test")  // A legal one.
+  private static let type = try! ServiceType("radio-test")  // legal: lower-case letters and a hyphen
   private typealias Scene = BluetoothScene
   private typealias Owner = BluetoothScene.Owner
 

@@ -47,9 +47,7 @@ public final class Host: Sendable {
     do {
       let keys = try keys ?? KeyStore(options.keys)
       let store =
-        if let hostExtension {
-          if let writer = hostExtension.writer { try await HostStore(writer, keys) } else { nil as HostStore? }
-        } else {
+        if let writer = hostExtension?.writer { try await HostStore(writer, keys) } else {
           try await HostStore.open(options.store, with: keys)
         }
       let loop = try Loop(pollsBusily: options.pollsBusily)

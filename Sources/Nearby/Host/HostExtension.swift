@@ -6,7 +6,7 @@ package import Wire
 
 /// An extension of a host for a program of this package: peers of others, and rows that are stored with the host's.
 package struct HostExtension: Sendable {
-  /// The host's store too, which is closed with the host; nil for a host that stores nothing.
+  /// The host's store too, which is closed with the host; nil where the host's options name its store, or none.
   package var writer: Writer?
   package var peers: [(key: SigningKey, name: String)]
   package var observer: any TransactionObserver

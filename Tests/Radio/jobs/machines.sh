@@ -86,7 +86,7 @@ C)
   passes "P-SES-9 machines: nothing is lost when the cable is unplugged" complete away
   done_there back-begun
   passes "P-SES-9 machines: nothing is lost when there is a cable again" complete back
-  # Who leaves before would be a loss to the other.
+  # B counts each leave as a loss until then.
   done_there moved
   done_here complete
   end_chats C
